@@ -1,0 +1,31 @@
+import os
+import shutil
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "KVCACHE"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".mlir", ".test", ".ptx", ".cu"]
+config.excludes = ["Inputs", "CMakeLists.txt", "lit.cfg.py", "lit.site.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.kvcache_obj_root, "test")
+
+bin_dir = os.path.join(config.kvcache_obj_root, "bin")
+llvm_config.with_environment("PATH", [bin_dir, config.llvm_tools_dir], append_path=True)
+llvm_config.with_system_environment(["HOME", "TMPDIR", "KVCACHE_DEVICE"])
+# A machine with a GPU runs the tests on the simulator all the same, so that
+# results do not hang on the machine.
+config.environment.setdefault("KVCACHE_DEVICE", "sim")
+
+config.substitutions.append(("%python", config.python_executable))
+config.substitutions.append(("%kvcache_lib", os.path.join(config.kvcache_obj_root, "lib")))
+config.substitutions.append(("%kvcache_src", config.kvcache_src_root))
+config.substitutions.append(("%llvm_lib", config.llvm_lib_dir))
+
+cuda_dirs = [os.environ.get("PATH", ""), "/usr/local/cuda/bin"]
+for tool in ("ptxas", "nvcc"):
+    path = shutil.which(tool, path=os.pathsep.join(cuda_dirs))
+    if path:
+        config.available_features.add(tool)
+        config.substitutions.append((f"%{tool}", path))
