@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor maps: the 128-byte descriptors that bulk tensor copies (TMA) take. The
+// layout inside is the simulator's own, as the hardware's is NVIDIA's.
+#ifndef KVCACHE_SIMULATOR_TENSORMAP_H
+#define KVCACHE_SIMULATOR_TENSORMAP_H
+
+#include "kvcache/Simulator/Status.h"
+
+#include <cstdint>
+
+namespace ptxsim {
+
+/// Values are those of CUtensorMapDataType.
+enum class TensorMapType : uint32_t {
+  U8 = 0,
+  U16,
+  U32,
+  S32,
+  U64,
+  S64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  F32FTZ,
+  TF32,
+  TF32FTZ
+};
+/// Values are those of CUtensorMapInterleave, CUtensorMapSwizzle and
+/// CUtensorMapFloatOOBfill.
+enum class TensorMapInterleave : uint32_t { None = 0, B16, B32 };
+enum class TensorMapSwizzle : uint32_t { None = 0, B32, B64, B128 };
+enum class TensorMapFill : uint32_t { Zeros = 0, NaN };
+
+struct TensorMapSpec {
+  TensorMapType type = TensorMapType::U8;
+  uint32_t rank = 1;
+  uint64_t address = 0;
+  /// Innermost dimension first, elements.
+  uint64_t dims[5] = {};
+  /// Bytes between elements of dimension i+1; the innermost is contiguous.
+  uint64_t strides[4] = {};
+  uint32_t box[5] = {};
+  uint32_t elementStrides[5] = {1, 1, 1, 1, 1};
+  TensorMapInterleave interleave = TensorMapInterleave::None;
+  TensorMapSwizzle swizzle = TensorMapSwizzle::None;
+  TensorMapFill fill = TensorMapFill::Zeros;
+};
+
+struct alignas(64) TensorMap {
+  uint64_t opaque[16] = {};
+};
+
+/// Checks the rules cuTensorMapEncodeTiled has (alignment of address and
+/// strides, box limits, swizzle against the inner box) and encodes.
+Result<TensorMap> encodeTensorMap(const TensorMapSpec &spec);
+/// The inverse; an error if `map` was not made by encodeTensorMap.
+Result<TensorMapSpec> decodeTensorMap(const TensorMap &map);
+
+} // namespace ptxsim
+
+#endif // KVCACHE_SIMULATOR_TENSORMAP_H
