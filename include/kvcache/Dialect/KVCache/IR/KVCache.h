@@ -1,0 +1,37 @@
+//===- KVCache.h - The kvcache dialect --------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KVCACHE_DIALECT_KVCACHE_IR_KVCACHE_H
+#define KVCACHE_DIALECT_KVCACHE_IR_KVCACHE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "kvcache/Dialect/KVCache/IR/KVCacheDialect.h.inc"
+
+#include "kvcache/Dialect/KVCache/IR/KVCacheEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "kvcache/Dialect/KVCache/IR/KVCacheAttrs.h.inc"
+
+#include "kvcache/Dialect/KVCache/IR/KVCacheTypeInterfaces.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "kvcache/Dialect/KVCache/IR/KVCacheTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "kvcache/Dialect/KVCache/IR/KVCacheOps.h.inc"
+
+#endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHE_H

@@ -1,0 +1,63 @@
+//===- KVCacheAddressOps.td - What lookups lower to --------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KVCACHE_DIALECT_KVCACHE_IR_KVCACHEADDRESSOPS_TD
+#define KVCACHE_DIALECT_KVCACHE_IR_KVCACHEADDRESSOPS_TD
+
+include "kvcache/Dialect/KVCache/IR/KVCacheOpBase.td"
+
+def KVCache_TableReadOp : KVCache_Op<"table_read", [NoMemoryEffect]> {
+  let summary = "read entries of a frozen table";
+  let description = [{
+    What a lookup lowers to: reads entry `index` (unsigned) of a table or a list
+    of lengths, or as many from there as the result has. Nobody writes the table
+    while the collection lives, so that reads are shared across stores. Lowers to
+    an invariant load.
+
+    **Constraints:**
+    - The table is a rank-0 memref of `i32` with neither layout nor memory space.
+    - `alignment` (bytes) is a power of two of at least 4.
+
+    Example:
+    ```mlir
+    %e = kvcache.table_read %table[%i] : memref<i32> -> i32
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [0]>:$table, I32:$index,
+                       OptionalAttr<I64Attr>:$alignment);
+  let results = (outs AnyTypeOf<[I32, VectorOfRankAndType<[1], [I32]>]>:$entries);
+  let assemblyFormat = [{
+    $table `[` $index `]` attr-dict `:` type($table) `->` type($entries)
+  }];
+  let hasVerifier = 1;
+}
+
+def KVCache_ByteViewOp : KVCache_Op<"byte_view", [Pure]> {
+  let summary = "view memory so many bytes from a base";
+  let description = [{
+    What a page address lowers to: a view that starts `offset` bytes (signed,
+    64-bit) from the base. Offsets of consecutive views add.
+
+    **Constraints:**
+    - The base is a rank-0 memref with neither layout nor memory space.
+    - The result is a memref of the same element type with static shape and
+      identity layout.
+
+    Example:
+    ```mlir
+    %page = kvcache.byte_view %base[%offset] : memref<f32> to memref<64xf32>
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[AnyType], [0]>:$base, Index:$offset);
+  let results = (outs AnyMemRef:$view);
+  let assemblyFormat = [{
+    $base `[` $offset `]` attr-dict `:` type($base) `to` type($view)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEADDRESSOPS_TD

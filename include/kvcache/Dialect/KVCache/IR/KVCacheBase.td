@@ -1,0 +1,56 @@
+//===- KVCacheBase.td - The kvcache dialect ----------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KVCACHE_DIALECT_KVCACHE_IR_KVCACHEBASE_TD
+#define KVCACHE_DIALECT_KVCACHE_IR_KVCACHEBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+
+def KVCache_Dialect : Dialect {
+  let name = "kvcache";
+  let cppNamespace = "::mlir::kvcache";
+  let summary = "Paged key-value caches with scales";
+  let description = [{
+    The `kvcache` dialect models paged key-value caches as they are used by
+    attention kernels: a collection built from a value pool, its tables and,
+    where the values are quantised, a scales pool that may be paged by a table
+    of its own; the cache of one layer and side; the operands through which
+    attention kernels read it; and the lookups those operands answer.
+
+    Letters used throughout: `NB` blocks of the value pool, `NBs` blocks of the
+    scales pool, `KD` sides (1 for MLA, else 2), `L` layers, `P` tokens a page,
+    `H` key-value heads, `D` elements a head, `g` elements that share a scale,
+    `G = ceildiv(D, g)` scales a head, `B` sequences, `M` table columns.
+
+    One attribute, `#kvcache.layout`, is the contract that writers and readers
+    share; every type of the dialect carries it. Values of the dialect's types
+    lower, by `convert-kvcache-to-memref`, to pointers (rank-0 memrefs) and
+    scalars, so that a kernel's arguments are something that C can call.
+
+    **Frozen tables.** A collection freezes its tables and lengths: from
+    `kvcache.get_paged_cache` on nobody may write them. Lookups therefore have
+    no memory effect and common subexpression elimination shares them across
+    stores to the pools. `kvcache-check-frozen-tables` reports a program that
+    breaks the promise.
+
+    **Unsigned.** Tables and lengths are signless `i32` that are read as
+    unsigned. Addresses are 64-bit.
+
+    **Out of range.** Every access says what happens when its sequence, page or
+    block lies outside: `assume` (undefined, as fast as it gets; the default),
+    `skip` (a store does nothing, a load gives 0) or `trap`.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasCanonicalizer = 1;
+}
+
+#endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEBASE_TD

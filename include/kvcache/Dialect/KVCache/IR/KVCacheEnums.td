@@ -1,0 +1,42 @@
+//===- KVCacheEnums.td - Enumerations of the kvcache dialect -*- tablegen -*-=//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KVCACHE_DIALECT_KVCACHE_IR_KVCACHEENUMS_TD
+#define KVCACHE_DIALECT_KVCACHE_IR_KVCACHEENUMS_TD
+
+include "mlir/IR/EnumAttr.td"
+
+class KVCache_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::kvcache";
+}
+
+def KVCache_Side
+    : KVCache_Enum<"Side", "keys or values",
+                   [I32EnumAttrCase<"key", 0>, I32EnumAttrCase<"value", 1>]>;
+
+def KVCache_Pool
+    : KVCache_Enum<"Pool", "the pool an access addresses",
+                   [I32EnumAttrCase<"values", 0>,
+                    I32EnumAttrCase<"scales", 1>]>;
+
+def KVCache_TableKind
+    : KVCache_Enum<"TableKind", "the table through which scales are found",
+                   [I32EnumAttrCase<"shared", 0>, I32EnumAttrCase<"own", 1>]>;
+
+def KVCache_OutOfRange
+    : KVCache_Enum<"OutOfRange", "what an out-of-range access does",
+                   [I32EnumAttrCase<"assume", 0>, I32EnumAttrCase<"skip", 1>,
+                    I32EnumAttrCase<"trap", 2>]>;
+
+def KVCache_Swizzle
+    : KVCache_Enum<"Swizzle", "shared-memory swizzle of a TMA tile",
+                   [I32EnumAttrCase<"none", 0>,
+                    I32EnumAttrCase<"swizzle_32b", 1>,
+                    I32EnumAttrCase<"swizzle_64b", 2>,
+                    I32EnumAttrCase<"swizzle_128b", 3>]>;
+
+#endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEENUMS_TD

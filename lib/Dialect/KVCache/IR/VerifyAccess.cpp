@@ -1,0 +1,360 @@
+//===- VerifyAccess.cpp - Verifiers of lookups, loads and stores ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
+
+#include "VerifyIndex.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> mlir::kvcache::getConstant(Value value) {
+  APInt constant;
+  if (value && matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+LogicalResult mlir::kvcache::verifyIndex(Operation *op, StringRef name,
+                                         Value value,
+                                         std::optional<int64_t> size,
+                                         StringRef unit) {
+  std::optional<int64_t> constant = getConstant(value);
+  if (!constant)
+    return success();
+  if (*constant < 0)
+    return op->emitOpError()
+           << "expected '" << name << "' to be at least 0, got " << *constant;
+  if (size && *constant >= *size)
+    return op->emitOpError() << "expected '" << name << "' to be less than "
+                             << *size << " (" << unit << "), got " << *constant;
+  return success();
+}
+
+LogicalResult mlir::kvcache::verifyAlignment(Operation *op,
+                                             std::optional<int64_t> alignment,
+                                             int64_t least) {
+  if (!alignment || (*alignment >= least && llvm::isPowerOf2_64(*alignment)))
+    return success();
+  return op->emitOpError()
+         << "expected 'alignment' to be a power of two of at least " << least
+         << " bytes, got " << *alignment;
+}
+
+LogicalResult mlir::kvcache::verifyPosition(Operation *op, Value paged,
+                                            Value batch, Value token,
+                                            int64_t count) {
+  KnownTables tables = getKnownTables(paged);
+  if (failed(verifyIndex(op, "batch", batch, tables.batch, "sequences")))
+    return failure();
+  std::optional<int64_t> positions;
+  int64_t pageSize = getLayout(paged.getType()).getPageSize();
+  int64_t product;
+  if (tables.columns && !llvm::MulOverflow(*tables.columns, pageSize, product))
+    positions = product;
+  if (failed(verifyIndex(op, "token", token, positions,
+                         "table columns * page_size")))
+    return failure();
+  std::optional<int64_t> first = getConstant(token);
+  if (first && positions && count > *positions - *first)
+    return op->emitOpError()
+           << "expected 'token' + " << count << " to be at most " << *positions
+           << " (table columns * page_size), got token " << *first;
+  return success();
+}
+
+/// Lookups give a number or a view; there is nothing to skip.
+static LogicalResult verifyNoSkip(Operation *op, OutOfRange policy) {
+  if (policy != OutOfRange::skip)
+    return success();
+  return op->emitOpError(
+      "expected policy 'assume' or 'trap', got 'skip': a lookup has nothing to "
+      "skip; use 'skip' on the load or store");
+}
+
+/// Refuses a scales operand where an op speaks of values or of their scales.
+static LogicalResult verifyNotScalesOperand(Operation *op, Value operand,
+                                            StringRef reason,
+                                            StringRef remedy) {
+  if (!isa<ScalesMHAOperandType>(operand.getType()))
+    return success();
+  return op->emitOpError() << "expected a cache or a plain mha_operand, got a "
+                              "scales_mha_operand: "
+                           << reason << "; " << remedy;
+}
+
+static LogicalResult verifyHasScales(Operation *op, Value operand) {
+  if (getLayout(operand.getType()).isQuantized())
+    return success();
+  return op->emitOpError("expected a layout with scales, got one without; add "
+                         "'scales = <...>' to the layout");
+}
+
+//===----------------------------------------------------------------------===//
+// Lookups
+//===----------------------------------------------------------------------===//
+
+LogicalResult CacheLengthOp::verify() {
+  if (failed(verifyNoSkip(*this, getPolicy())))
+    return failure();
+  return verifyIndex(*this, "batch", getBatch(),
+                     getKnownTables(getSource()).batch, "sequences");
+}
+
+LogicalResult RowIdxOp::verify() {
+  if (failed(verifyNoSkip(*this, getPolicy())))
+    return failure();
+  return verifyPosition(*this, getSource(), getBatch(), getToken());
+}
+
+LogicalResult BlockRowIdxOp::verify() {
+  if (failed(verifyNoSkip(*this, getPolicy())))
+    return failure();
+  return verifyPosition(*this, getSource(), getBatch(), getToken());
+}
+
+LogicalResult PopulateOp::verify() {
+  if (failed(verifyNoSkip(*this, getPolicy())))
+    return failure();
+  auto rows = cast<VectorType>(getRows().getType());
+  int64_t count = rows.getDimSize(0);
+  int64_t pageSize = kvcache::getLayout(getSource().getType()).getPageSize();
+  if (rows.isScalable())
+    return emitOpError("expected a vector of fixed length, got ") << rows;
+  if (count % pageSize != 0 && pageSize % count != 0)
+    return emitOpError("expected the page size to divide the number of rows or "
+                       "the other way round, got page_size ")
+           << pageSize << " and " << count << " rows";
+  if (failed(verifyAlignment(*this, getAlignment(), /*least=*/4)) ||
+      failed(verifyPosition(*this, getSource(), getBatch(), getToken(), count)))
+    return failure();
+  std::optional<int64_t> token = getConstant(getToken());
+  int64_t step = std::min(count, pageSize);
+  if (token && *token % step != 0)
+    return emitOpError("expected 'token' to be a multiple of ")
+           << step << " (the smaller of page_size and the number of rows), got "
+           << *token;
+  return success();
+}
+
+/// Checks a view of `pool` against the tile it shows.
+template <typename PtrOp>
+static LogicalResult verifyPagedPtr(PtrOp op, Pool pool) {
+  if (failed(verifyNoSkip(op, op.getPolicy())))
+    return failure();
+  LayoutAttr layout = getLayout(op.getSource().getType());
+  PoolLayout shape = PoolLayout::get(layout, pool);
+  auto view = cast<MemRefType>(op.getView().getType());
+  if (view.getElementType() != shape.storageType)
+    return op.emitOpError() << "expected a view of " << shape.storageType
+                            << ", got " << view.getElementType();
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  auto strided = StridedLayoutAttr::get(op.getContext(), ShapedType::kDynamic,
+                                        {shape.rowSize(), 1});
+  if (!view.hasStaticShape() || view.getMemorySpace() ||
+      failed(view.getStridesAndOffset(strides, offset)) ||
+      strides != ArrayRef<int64_t>{shape.rowSize(), 1} ||
+      !ShapedType::isDynamic(offset))
+    return op.emitOpError()
+           << "expected a view of type "
+           << MemRefType::get(view.getShape(), shape.storageType, strided)
+           << " with static sizes, got " << view;
+  int64_t tile = view.getDimSize(0), count = view.getDimSize(1);
+  if (tile < 1 || layout.getPageSize() % tile != 0)
+    return op.emitOpError()
+           << "expected a tile that divides page_size " << layout.getPageSize()
+           << ", got " << tile << " tokens";
+  if (count < 1 || count > shape.inner)
+    return op.emitOpError() << "expected a view of 1 to " << shape.inner << " "
+                            << (pool == Pool::scales ? "scales" : "elements")
+                            << " of a head, got " << count;
+
+  if (failed(verifyPosition(op, op.getSource(), op.getBatch(), op.getToken())))
+    return failure();
+  std::optional<int64_t> token = getConstant(op.getToken());
+  if (token && *token % layout.getPageSize() + tile > layout.getPageSize())
+    return op.emitOpError()
+           << "expected " << tile << " tokens in one page of page_size "
+           << layout.getPageSize() << ", got a tile from slot "
+           << *token % layout.getPageSize();
+  if (failed(verifyIndex(op, "head", op.getHead(), layout.getNumHeads(),
+                         "num_heads")) ||
+      failed(verifyIndex(op, "dim", op.getDim(), layout.getHeadSize(),
+                         "head_size")))
+    return failure();
+  int64_t dim = getConstant(op.getDim()).value_or(0);
+  if (pool == Pool::values && dim % shape.elementsPerStorage != 0)
+    return op.emitOpError()
+           << "expected an even 'dim' for dtype " << layout.getDtype()
+           << ", which stores two elements a byte, got " << dim;
+  int64_t first = dim / shape.elementsPerStorage;
+  if (count > shape.inner - first)
+    return op.emitOpError()
+           << "expected a view of at most " << shape.inner - first << " "
+           << (pool == Pool::scales ? "scales" : "elements") << " from 'dim' "
+           << dim << " on, got " << count;
+  return success();
+}
+
+LogicalResult BlockPagedPtrOp::verify() {
+  return verifyPagedPtr(
+      *this, cast<MHAOperandTypeInterface>(getSource().getType()).getPool());
+}
+
+LogicalResult ScalesBlockPagedPtrOp::verify() {
+  if (failed(verifyNotScalesOperand(*this, getSource(),
+                                    "its scales have no scales to point to",
+                                    "use block_paged_ptr, which gives the "
+                                    "address of a scale")) ||
+      failed(verifyHasScales(*this, getSource())))
+    return failure();
+  return verifyPagedPtr(*this, Pool::scales);
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is accessed: so many storage elements of `pool` as numbers of `type`.
+struct Access {
+  Pool pool;
+  Type elementType;
+  /// Lanes of the number or vector that is loaded or stored.
+  int64_t lanes;
+  /// Elements of the head (values) or slots (scales) a lane stands for.
+  int64_t perLane;
+};
+} // namespace
+
+/// Checks position, head and the stretch of the head that is accessed.
+template <typename AccessOp>
+static LogicalResult verifyStretch(AccessOp op, Value operand, Access access) {
+  LayoutAttr layout = getLayout(operand.getType());
+  if (failed(verifyAlignment(op, op.getAlignment())) ||
+      failed(verifyPosition(op, operand, op.getBatch(), op.getToken())) ||
+      failed(verifyIndex(op, "head", op.getHead(), layout.getNumHeads(),
+                         "num_heads")) ||
+      failed(verifyIndex(op, "dim", op.getDim(), layout.getHeadSize(),
+                         "head_size")))
+    return failure();
+  int64_t dim = getConstant(op.getDim()).value_or(0);
+  bool scales = access.pool == Pool::scales;
+  if (access.perLane == 2 && dim % 2 != 0)
+    return op.emitOpError()
+           << "expected an even 'dim' for dtype " << layout.getDtype()
+           << ", which stores two elements a byte, got " << dim;
+  int64_t first = scales ? dim / layout.getGranularity() : dim;
+  int64_t size = scales ? layout.getScaleSlots() : layout.getHeadSize();
+  int64_t count = access.lanes * access.perLane;
+  if (count > size - first)
+    return op.emitOpError() << "expected at most " << size - first << " "
+                            << (scales ? "scales" : "elements")
+                            << " from 'dim' " << dim << " on, got " << count;
+  return success();
+}
+
+static int64_t getLanes(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getDimSize(0) : 1;
+}
+
+static bool isWideFloat(Type type) {
+  return isa<Float32Type, Float16Type, BFloat16Type>(type);
+}
+
+LogicalResult LoadOp::verify() {
+  if (failed(verifyNotScalesOperand(
+          *this, getSource(), "it speaks of scales",
+          "use load_scale of the cache, or block_paged_ptr")))
+    return failure();
+  LayoutAttr layout = kvcache::getLayout(getSource().getType());
+  Type type = getElementTypeOrSelf(getResult().getType());
+  bool raw = !layout.isQuantized() && type == layout.getDtype();
+  if (!raw && !isWideFloat(type))
+    return emitOpError("expected a result of f32, f16 or bf16")
+           << (layout.isQuantized() ? "" : ", or the cache's dtype") << ", got "
+           << type << "; load_quantized gives the codes";
+  return verifyStretch(
+      *this, getSource(),
+      {Pool::values, type, getLanes(getResult().getType()), 1});
+}
+
+LogicalResult LoadQuantizedOp::verify() {
+  if (failed(verifyNotScalesOperand(
+          *this, getSource(), "it speaks of scales",
+          "use load_scale of the cache, or block_paged_ptr")))
+    return failure();
+  PoolLayout pool =
+      PoolLayout::get(kvcache::getLayout(getSource().getType()), Pool::values);
+  Type type = getElementTypeOrSelf(getResult().getType());
+  if (type != pool.storageType)
+    return emitOpError("expected a result of ")
+           << pool.storageType << ", got " << type << "; load dequantises";
+  return verifyStretch(*this, getSource(),
+                       {Pool::values, type, getLanes(getResult().getType()),
+                        pool.elementsPerStorage});
+}
+
+LogicalResult LoadScaleOp::verify() {
+  if (failed(verifyNotScalesOperand(
+          *this, getSource(), "its scales have no scales",
+          "use load_scale of the cache, or block_paged_ptr")) ||
+      failed(verifyHasScales(*this, getSource())))
+    return failure();
+  Type dtype = kvcache::getLayout(getSource().getType()).getScaleDtype();
+  Type type = getElementTypeOrSelf(getResult().getType());
+  if (type != dtype && !type.isF32())
+    return emitOpError("expected a result of the scale dtype ")
+           << dtype << " or f32, got " << type;
+  return verifyStretch(
+      *this, getSource(),
+      {Pool::scales, type, getLanes(getResult().getType()), 1});
+}
+
+LogicalResult StoreOp::verify() {
+  if (failed(verifyNotScalesOperand(
+          *this, getTarget(), "it speaks of scales",
+          "use store_scale of the cache, or block_paged_ptr")))
+    return failure();
+  LayoutAttr layout = kvcache::getLayout(getTarget().getType());
+  PoolLayout pool = PoolLayout::get(layout, Pool::values);
+  Type type = getElementTypeOrSelf(getValue().getType());
+  if (type != pool.storageType &&
+      (layout.isQuantized() || !isWideFloat(type))) {
+    if (layout.isQuantized())
+      return emitOpError("expected a value of ")
+             << pool.storageType << ", got " << type
+             << ": a store does not quantise; convert with the scale first";
+    return emitOpError("expected a value of ")
+           << pool.storageType << ", f32, f16 or bf16, got " << type;
+  }
+  return verifyStretch(*this, getTarget(),
+                       {Pool::values, type, getLanes(getValue().getType()),
+                        pool.elementsPerStorage});
+}
+
+LogicalResult StoreScaleOp::verify() {
+  if (failed(verifyNotScalesOperand(
+          *this, getTarget(), "its scales have no scales",
+          "use store_scale of the cache, or block_paged_ptr")) ||
+      failed(verifyHasScales(*this, getTarget())))
+    return failure();
+  Type dtype = kvcache::getLayout(getTarget().getType()).getScaleDtype();
+  Type type = getElementTypeOrSelf(getValue().getType());
+  if (type != dtype && !type.isF32())
+    return emitOpError("expected a value of the scale dtype ")
+           << dtype << " or f32, got " << type;
+  return verifyStretch(*this, getTarget(),
+                       {Pool::scales, type, getLanes(getValue().getType()), 1});
+}

@@ -1,0 +1,350 @@
+//===- VerifyCollection.cpp - Verifiers of collections -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
+
+#include "VerifyIndex.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+//===----------------------------------------------------------------------===//
+// get_paged_cache
+//===----------------------------------------------------------------------===//
+
+/// Checks element type, rank and memory space of an operand.
+static LogicalResult verifyMemRef(GetPagedCacheOp op, StringRef name,
+                                  MemRefType type, Type elementType,
+                                  ArrayRef<StringRef> dims) {
+  if (type.getElementType() != elementType)
+    return op.emitOpError() << "expected '" << name << "' of " << elementType
+                            << ", got " << type.getElementType();
+  if (type.getRank() != static_cast<int64_t>(dims.size()))
+    return op.emitOpError()
+           << "expected '" << name << "' of rank " << dims.size() << " ["
+           << llvm::join(dims, ", ") << "], got rank " << type.getRank();
+  if (type.getMemorySpace())
+    return op.emitOpError()
+           << "expected '" << name << "' in the default memory space, got "
+           << type.getMemorySpace() << "; use memref.memory_space_cast";
+  return success();
+}
+
+/// Checks one dimension; a dynamic one is the caller's promise unless it must
+/// be static.
+static LogicalResult verifyDim(GetPagedCacheOp op, StringRef name,
+                               MemRefType type, unsigned index, StringRef dim,
+                               int64_t expected, bool mustBeStatic = false) {
+  int64_t size = type.getDimSize(index);
+  if (size == expected || (ShapedType::isDynamic(size) && !mustBeStatic) ||
+      ShapedType::isDynamic(expected))
+    return success();
+  InFlightDiagnostic diag = op.emitOpError()
+                            << "expected dimension " << index << " (" << dim
+                            << ") of '" << name << "' to be " << expected
+                            << ", got ";
+  if (ShapedType::isDynamic(size))
+    return diag << "a dynamic size; it must be static";
+  return diag << size;
+}
+
+/// Checks a pool: its static sizes are the layout's, everything but the first
+/// dimension is packed, and the page pitch is whole rows.
+static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
+                                MemRefType type, const PoolLayout &pool,
+                                ArrayRef<StringRef> dims) {
+  if (failed(verifyMemRef(op, name, type, pool.storageType, dims)))
+    return failure();
+  for (auto [index, expected] :
+       {std::pair(1u, pool.sides), std::pair(3u, pool.pageSize),
+        std::pair(4u, pool.heads), std::pair(5u, pool.inner)})
+    if (failed(verifyDim(op, name, type, index, dims[index], expected,
+                         /*mustBeStatic=*/true)))
+      return failure();
+
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return op.emitOpError()
+           << "expected '" << name << "' with a strided layout, got "
+           << type.getLayout();
+  // A packed pool's bytes must be addressable.
+  int64_t bytes = pool.layerBytes() * pool.sides;
+  for (int64_t size : {type.getDimSize(2), type.getDimSize(0)})
+    if (!ShapedType::isDynamic(size) && size != 0 &&
+        llvm::MulOverflow(bytes, size, bytes))
+      return op.emitOpError() << "expected '" << name
+                              << "' of less than 2^63 bytes, got " << type;
+
+  SmallVector<int64_t, 6> packed = pool.packedStrides(type.getDimSize(2));
+  for (unsigned index = 1; index < 6; ++index) {
+    // A stride that is not known now is the caller's promise.
+    if (ShapedType::isDynamic(packed[index]) ||
+        ShapedType::isDynamic(strides[index]) ||
+        strides[index] == packed[index])
+      continue;
+    return op.emitOpError()
+           << "expected stride " << index << " (" << dims[index] << ") of '"
+           << name << "' to be " << packed[index] << ", got " << strides[index]
+           << "; only pages may be padded";
+  }
+  int64_t pitch = strides[0];
+  if (ShapedType::isDynamic(pitch))
+    return success();
+  if (!ShapedType::isDynamic(packed[0]) && pitch < packed[0])
+    return op.emitOpError()
+           << "expected a page pitch (stride 0) of '" << name
+           << "' of at least " << packed[0] << ", got " << pitch;
+  if (pitch % pool.rowSize() != 0)
+    return op.emitOpError() << "expected the page pitch (stride 0) of '" << name
+                            << "' to be a multiple of a row of "
+                            << pool.rowSize() << " elements, got " << pitch;
+  return success();
+}
+
+/// Checks a table `[B, M]` or a list of lengths `[B]`: entries of a row lie
+/// side by side.
+static LogicalResult verifyTable(GetPagedCacheOp op, StringRef name,
+                                 MemRefType type, ArrayRef<StringRef> dims) {
+  Type i32 = IntegerType::get(op.getContext(), 32);
+  if (failed(verifyMemRef(op, name, type, i32, dims)))
+    return failure();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return op.emitOpError()
+           << "expected '" << name << "' with a strided layout, got "
+           << type.getLayout();
+  if (strides.back() != 1)
+    return op.emitOpError()
+           << "expected the last stride of '" << name << "' to be 1, got "
+           << (ShapedType::isDynamic(strides.back())
+                   ? std::string("a dynamic one")
+                   : std::to_string(strides.back()));
+  return success();
+}
+
+/// Checks that a product of static sizes fits the 32-bit table arithmetic.
+static LogicalResult verifyFits(GetPagedCacheOp op, StringRef what, int64_t a,
+                                StringRef aName, int64_t b, StringRef bName) {
+  constexpr int64_t limit = int64_t(1) << 32;
+  int64_t product;
+  if (ShapedType::isDynamic(a) || ShapedType::isDynamic(b) ||
+      (!llvm::MulOverflow(a, b, product) && product < limit))
+    return success();
+  return op.emitOpError() << "expected " << what << " to be less than " << limit
+                          << ", got " << aName << " " << a << " * " << bName
+                          << " " << b;
+}
+
+LogicalResult GetPagedCacheOp::verify() {
+  LayoutAttr layout = getLayout();
+  MemRefType blocks = getBlocks().getType();
+  if (failed(verifyPool(*this, "blocks", blocks,
+                        PoolLayout::get(layout, Pool::values),
+                        {"NB", "KD", "L", "P", "H", "D"})))
+    return failure();
+
+  MemRefType table = getLookupTable().getType();
+  MemRefType lengths = getCacheLengths().getType();
+  if (failed(verifyTable(*this, "cache_lengths", lengths, {"B"})) ||
+      failed(verifyTable(*this, "lookup_table", table, {"B", "M"})) ||
+      failed(verifyDim(*this, "cache_lengths", lengths, 0, "B",
+                       table.getDimSize(0))) ||
+      failed(verifyFits(*this, "the number of table entries",
+                        table.getDimSize(0), "B", table.getDimSize(1), "M")) ||
+      failed(verifyFits(*this, "the number of positions", table.getDimSize(1),
+                        "M", layout.getPageSize(), "P")))
+    return failure();
+  for (auto [name, value] :
+       {std::pair("max_prompt_length", getMaxPromptLength()),
+        std::pair("max_cache_length", getMaxCacheLength())})
+    if (failed(verifyTable(*this, name, value.getType(), {"1"})) ||
+        failed(verifyDim(*this, name, value.getType(), 0, "1", 1)))
+      return failure();
+
+  if (!layout.isQuantized()) {
+    if (getScales())
+      return emitOpError("expected no 'scales', since the layout has none; add "
+                         "'scales = <...>' to the layout or drop the operand");
+    if (getScalesLookupTable())
+      return emitOpError("expected no 'scales_lookup_table', since the layout "
+                         "has no scales; drop the operand");
+    return success();
+  }
+  if (!getScales())
+    return emitOpError("expected 'scales', since the layout has scales of ")
+           << layout.getScaleDtype()
+           << "; pass the scales pool or drop 'scales' from the layout";
+  MemRefType scales = getScales().getType();
+  if (failed(verifyPool(*this, "scales", scales,
+                        PoolLayout::get(layout, Pool::scales),
+                        {"NBs", "KD", "L", "P", "H", "G"})) ||
+      failed(verifyDim(*this, "scales", scales, 2, "L", blocks.getDimSize(2))))
+    return failure();
+
+  if (layout.hasOwnScalesTable()) {
+    if (!getScalesLookupTable())
+      return emitOpError("expected 'scales_lookup_table', since the layout "
+                         "says 'table = own'; "
+                         "pass the table or say 'table = shared'");
+    MemRefType scalesTable = getScalesLookupTable().getType();
+    if (failed(verifyTable(*this, "scales_lookup_table", scalesTable,
+                           {"B", "M"})) ||
+        failed(verifyDim(*this, "scales_lookup_table", scalesTable, 0, "B",
+                         table.getDimSize(0))) ||
+        failed(verifyDim(*this, "scales_lookup_table", scalesTable, 1, "M",
+                         table.getDimSize(1))))
+      return failure();
+    return success();
+  }
+  if (getScalesLookupTable())
+    return emitOpError(
+        "expected no 'scales_lookup_table', since the layout says 'table = "
+        "shared'; drop the operand or say 'table = own'");
+  int64_t nb = blocks.getDimSize(0), nbs = scales.getDimSize(0);
+  if (!ShapedType::isDynamic(nb) && !ShapedType::isDynamic(nbs) && nb != nbs)
+    return emitOpError("expected as many scales blocks (NBs) as value blocks "
+                       "(NB) where both share a table, got ")
+           << nbs << " and " << nb
+           << "; pass a 'scales_lookup_table' and say 'table = own'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Caches and casts
+//===----------------------------------------------------------------------===//
+
+LogicalResult GetKeyCacheOp::verify() {
+  return verifyIndex(*this, "layer", getLayer(),
+                     getKnownTables(getCollection()).layers, "layers");
+}
+
+LogicalResult GetValueCacheOp::verify() {
+  return verifyIndex(*this, "layer", getLayer(),
+                     getKnownTables(getCollection()).layers, "layers");
+}
+
+/// Infers the type of an operand or a cache, with the type's own verifier
+/// speaking for the op.
+template <typename SidedType>
+static LogicalResult inferSided(StringRef opName, MLIRContext *context,
+                                std::optional<Location> location, Side side,
+                                LayoutAttr layout,
+                                SmallVectorImpl<Type> &inferred) {
+  auto type = SidedType::getChecked(
+      [&] {
+        return emitError(location.value_or(UnknownLoc::get(context)))
+               << "'" << opName << "' op ";
+      },
+      context, side, layout);
+  if (!type)
+    return failure();
+  inferred.push_back(type);
+  return success();
+}
+
+/// The type of an op's only operand, or null where the op is malformed: types
+/// are inferred before operands are verified.
+template <typename T> static T sourceType(ValueRange operands) {
+  return operands.empty() ? T() : dyn_cast<T>(operands.front().getType());
+}
+
+LogicalResult GetKeyCacheOp::inferReturnTypes(MLIRContext *context,
+                                              std::optional<Location> location,
+                                              ValueRange operands,
+                                              DictionaryAttr, OpaqueProperties,
+                                              RegionRange,
+                                              SmallVectorImpl<Type> &inferred) {
+  auto source = sourceType<CollectionType>(operands);
+  return source ? inferSided<CacheType>(getOperationName(), context, location,
+                                        Side::key, source.getLayout(), inferred)
+                : failure();
+}
+
+LogicalResult GetValueCacheOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, ValueRange operands,
+    DictionaryAttr, OpaqueProperties, RegionRange,
+    SmallVectorImpl<Type> &inferred) {
+  auto source = sourceType<CollectionType>(operands);
+  return source
+             ? inferSided<CacheType>(getOperationName(), context, location,
+                                     Side::value, source.getLayout(), inferred)
+             : failure();
+}
+
+LogicalResult MHAOperandOp::inferReturnTypes(MLIRContext *context,
+                                             std::optional<Location> location,
+                                             ValueRange operands,
+                                             DictionaryAttr, OpaqueProperties,
+                                             RegionRange,
+                                             SmallVectorImpl<Type> &inferred) {
+  auto source = sourceType<CacheType>(operands);
+  return source ? inferSided<MHAOperandType>(getOperationName(), context,
+                                             location, source.getSide(),
+                                             source.getLayout(), inferred)
+                : failure();
+}
+
+LogicalResult ScalesMHAOperandOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, ValueRange operands,
+    DictionaryAttr, OpaqueProperties, RegionRange,
+    SmallVectorImpl<Type> &inferred) {
+  auto source = sourceType<CacheType>(operands);
+  return source ? inferSided<ScalesMHAOperandType>(getOperationName(), context,
+                                                   location, source.getSide(),
+                                                   source.getLayout(), inferred)
+                : failure();
+}
+
+LogicalResult CastOp::verify() {
+  Type source = getSource().getType(), result = getResult().getType();
+  LayoutAttr layout = kvcache::getLayout(source);
+  if (layout.isQuantized() && !layout.hasOwnScalesTable() &&
+      withLayout(source, layout.withScalesTable(TableKind::own)) == result)
+    return success();
+  return emitOpError("expected a result that differs from the source only in "
+                     "'table = own' in place of 'table = shared', got ")
+         << source << " and " << result;
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+/// Checks that a base is a bare pointer: no layout, no memory space.
+static LogicalResult verifyBase(Operation *op, StringRef name,
+                                MemRefType type) {
+  if (type.getLayout().isIdentity() && !type.getMemorySpace())
+    return success();
+  return op->emitOpError() << "expected '" << name << "' of type "
+                           << MemRefType::get({}, type.getElementType())
+                           << ", got " << type;
+}
+
+LogicalResult TableReadOp::verify() {
+  if (failed(verifyBase(*this, "table", getTable().getType())))
+    return failure();
+  return verifyAlignment(*this, getAlignment(), /*least=*/4);
+}
+
+LogicalResult ByteViewOp::verify() {
+  auto base = getBase().getType();
+  auto view = cast<MemRefType>(getView().getType());
+  if (failed(verifyBase(*this, "base", base)))
+    return failure();
+  if (view.getElementType() != base.getElementType())
+    return emitOpError("expected 'view' of ")
+           << base.getElementType() << ", got " << view.getElementType();
+  if (!view.hasStaticShape() || !view.getLayout().isIdentity() ||
+      view.getMemorySpace())
+    return emitOpError("expected 'view' of static shape and identity layout in "
+                       "the default memory space, got ")
+           << view;
+  return success();
+}
