@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kvcache/Conversion/Passes.h"
 #include "kvcache/InitAll.h"
 
 #include "mlir/InitAllDialects.h"
@@ -14,6 +15,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  mlir::kvcache::registerConversionPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::kvcache::registerAllDialects(registry);

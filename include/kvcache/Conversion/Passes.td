@@ -1,0 +1,81 @@
+//===- Passes.td - Conversion passes -----------------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KVCACHE_CONVERSION_PASSES
+#define KVCACHE_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// NarrowFloatToNVVM
+//===----------------------------------------------------------------------===//
+
+def ConvertNarrowFloatToNVVMPass : Pass<"convert-narrow-float-to-nvvm"> {
+  let summary = "Lower conversions of 8 and 4 bit floats for an NVIDIA chip";
+  let description = [{
+    Lowers `arith.extf`, `arith.truncf`, `arith.scaling_extf` and
+    `arith.scaling_truncf` from and to f8E4M3FN, f8E5M2, f8E8M0FNU and
+    f4E2M1FN. The other side is f32, f16, bf16, f64 or another of the four;
+    operands are scalars or fixed-size vectors of any rank and length. What
+    other operations do with such values (constants, loads, select, bitcast)
+    needs nothing from here: the conversion to LLVM makes integers of them.
+    Arithmetic on them is expanded to conversions beforehand by
+    `arith-emulate-unsupported-floats`.
+
+    Code for `chip` goes into `gpu.module`, `gpu.func` and `gpu.launch`:
+    `cvt` instructions where the chip has them, byte permutations and packed
+    arithmetic where not. Everything else, and everything when `chip` is empty,
+    gets plain arithmetic that runs on a host too. **All three give the same
+    bytes.** A result that is NaN is NaN, whatever its payload.
+
+    The rules, which are those of the `cvt` instructions with `.satfinite`:
+
+    | to | rounding | overflow and infinity | NaN |
+    |---|---|---|---|
+    | f8E4M3FN | nearest, ties to even | +-448 (0x7E, 0xFE) | 0x7F |
+    | f8E5M2 | nearest, ties to even | +-57344 (0x7B, 0xFB) | 0x7F |
+    | f4E2M1FN | nearest, ties to even | +-6 (0x7, 0xF) | +6 (0x7) |
+    | f8E8M0FNU | up | 2^127 (0xFE) | 0xFF |
+
+    - A value is rounded once, f64 included. The sign of a NaN is dropped.
+    - f8E8M0FNU has no sign and no zero: the magnitude is converted, and what
+      is below 2^-127, zero included, becomes 2^-127 (0x00). `upward`, the
+      default, is the smallest power of two that is not below the magnitude;
+      `toward_zero` the largest that is not above it.
+    - Widening is exact, but for f8E8M0FNU to f16, which rounds to nearest
+      (f16 has no 2^16). f8E8M0FNU byte 0x00 is 2^-127, a denormal f32, so
+      flushing denormals to zero is wrong with it.
+    - `scaling_extf` and `scaling_truncf` take an f8E8M0FNU scale, multiply in
+      f32 and round once.
+    - MLIR's own folders use another rule for two kinds of constants, if they
+      run before this pass: infinity becomes the infinity of f8E5M2, and a NaN
+      keeps its sign.
+
+    An unknown chip, other rounding modes, other narrow types, tensors and
+    scalable vectors are errors.
+
+    Example: with `chip=sm_90a`
+
+    ```mlir
+    %0 = arith.extf %codes : vector<2xf8E4M3FN> to vector<2xf16>
+    ```
+
+    becomes, inside a `gpu.module`, a `cvt.rn.f16x2.e4m3x2`.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"",
+           "Chip that device code is for, for example sm_90a; plain arithmetic "
+           "when empty">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect",
+    "::mlir::vector::VectorDialect",
+  ];
+}
+
+#endif // KVCACHE_CONVERSION_PASSES
