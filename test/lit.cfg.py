@@ -1,5 +1,6 @@
 import os
 import shutil
+import subprocess
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -29,3 +30,9 @@ for tool in ("ptxas", "nvcc"):
     if path:
         config.available_features.add(tool)
         config.substitutions.append((f"%{tool}", path))
+
+# Reference numbers of narrow floats.
+if subprocess.run(
+    [config.python_executable, "-c", "import ml_dtypes"], capture_output=True
+).returncode == 0:
+    config.available_features.add("ml-dtypes")
