@@ -11,13 +11,21 @@
 #ifndef KVCACHE_INITALL_H
 #define KVCACHE_INITALL_H
 
+#include "kvcache/Conversion/Passes.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 
 namespace mlir::kvcache {
 
 /// Adds the `kvcache` dialect to `registry`.
 inline void registerAllDialects(DialectRegistry &registry) {
   registry.insert<KVCacheDialect>();
+}
+
+/// Registers the passes of kvcache with MLIR's global pass registry.
+inline void registerAllPasses() {
+  registerKVCacheTransformsPasses();
+  registerConversionPasses();
 }
 
 } // namespace mlir::kvcache

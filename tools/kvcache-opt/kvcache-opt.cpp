@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kvcache/Conversion/Passes.h"
 #include "kvcache/InitAll.h"
 
 #include "mlir/InitAllDialects.h"
@@ -15,7 +14,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
-  mlir::kvcache::registerConversionPasses();
+  mlir::kvcache::registerAllPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::kvcache::registerAllDialects(registry);
