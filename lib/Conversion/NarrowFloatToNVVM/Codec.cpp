@@ -152,19 +152,17 @@ static Value extractElement(CodecBuilder &b, Value row, int64_t index) {
   return b.createOrFold<vector::ExtractOp>(row, index);
 }
 
-/// The register type that holds `bits` bits of codes: the smallest of 8, 16 and
-/// a multiple of 32 bits.
-static int64_t getRegisterBits(int64_t bits) {
-  if (bits <= 16)
-    return llvm::alignTo(bits, 8);
-  return llvm::alignTo(bits, 32);
+/// Bytes of the register for `numBytes` bytes of codes: one, two, or a multiple
+/// of four.
+static int64_t getRegisterBytes(int64_t numBytes) {
+  return numBytes <= 2 ? numBytes : llvm::alignTo(numBytes, 4);
 }
 
 SmallVector<Value> mlir::kvcache::narrow_float::unpackCodes(CodecBuilder &b,
                                                             Value row) {
+  Type i8 = b.getI8Type();
   Type i32 = b.getI32Type();
-  Type narrow = getElementTypeOrSelf(row);
-  unsigned width = narrow.getIntOrFloatBitWidth();
+  unsigned width = getElementTypeOrSelf(row).getIntOrFloatBitWidth();
   int64_t length = getRowLength(row);
   if (length == 1) {
     Value code =
@@ -173,23 +171,26 @@ SmallVector<Value> mlir::kvcache::narrow_float::unpackCodes(CodecBuilder &b,
     return {arith::ExtUIOp::create(b, i32, code)};
   }
 
-  int64_t bits = getRegisterBits(length * width);
-  if (bits != length * width) {
-    auto padded = VectorType::get(bits / width, narrow);
-    Value zeros = b.constantFloat(padded, 0.0);
+  // Padded as bytes: LLVM sends vectors of 4-bit integers through the stack.
+  int64_t codeBytes = length * width / 8;
+  int64_t numBytes = getRegisterBytes(codeBytes);
+  if (codeBytes != numBytes) {
+    Value bytes =
+        b.createOrFold<vector::BitCastOp>(VectorType::get(codeBytes, i8), row);
+    auto padded = VectorType::get(numBytes, i8);
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(padded));
     row = vector::InsertStridedSliceOp::create(
-        b, row, zeros, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
+        b, bytes, zeros, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
   }
-  if (bits < 32) {
-    auto type = VectorType::get(1, b.getIntegerType(bits));
+  if (numBytes < 4) {
+    auto type = VectorType::get(1, b.getIntegerType(8 * numBytes));
     Value word = b.createOrFold<vector::BitCastOp>(type, row);
     return {arith::ExtUIOp::create(b, i32, extractElement(b, word, 0))};
   }
-  int64_t numWords = bits / 32;
-  Value words =
-      b.createOrFold<vector::BitCastOp>(VectorType::get(numWords, i32), row);
+  auto type = VectorType::get(numBytes / 4, i32);
+  Value words = b.createOrFold<vector::BitCastOp>(type, row);
   SmallVector<Value> result;
-  for (int64_t i = 0; i < numWords; ++i)
+  for (int64_t i = 0, e = numBytes / 4; i < e; ++i)
     result.push_back(extractElement(b, words, i));
   return result;
 }
@@ -209,25 +210,26 @@ Value mlir::kvcache::narrow_float::packCodes(CodecBuilder &b,
                   : code;
   }
 
-  int64_t bits = getRegisterBits(length * width);
+  int64_t codeBytes = length * width / 8;
+  int64_t numBytes = getRegisterBytes(codeBytes);
   Value row;
-  if (bits < 32) {
-    Type type = b.getIntegerType(bits);
+  if (numBytes < 4) {
+    Type type = b.getIntegerType(8 * numBytes);
     Value word = arith::TruncIOp::create(b, type, words.front());
     row = vector::FromElementsOp::create(b, VectorType::get(1, type), word);
   } else {
-    int64_t numWords = bits / 32;
     row = vector::FromElementsOp::create(
-        b, VectorType::get(numWords, b.getI32Type()),
-        words.take_front(numWords));
+        b, VectorType::get(numBytes / 4, b.getI32Type()),
+        words.take_front(numBytes / 4));
   }
-  row =
-      vector::BitCastOp::create(b, VectorType::get(bits / width, narrow), row);
-  if (bits == length * width)
-    return row;
-  return vector::ExtractStridedSliceOp::create(b, row, ArrayRef<int64_t>{0},
-                                               ArrayRef<int64_t>{length},
-                                               ArrayRef<int64_t>{1});
+  if (codeBytes != numBytes) {
+    row = vector::BitCastOp::create(b, VectorType::get(numBytes, b.getI8Type()),
+                                    row);
+    row = vector::ExtractStridedSliceOp::create(b, row, ArrayRef<int64_t>{0},
+                                                ArrayRef<int64_t>{codeBytes},
+                                                ArrayRef<int64_t>{1});
+  }
+  return vector::BitCastOp::create(b, vector, row);
 }
 
 SmallVector<Value>

@@ -35,11 +35,9 @@ def decode(narrow, codes, wide="f64"):
         return values.astype(WIDE[wide])
 
 
-def encode(narrow, values, rounding="nearest"):
-    """Codes of values of any wide type, each rounded once.
-
-    For f8E8M0FNU, rounding is `up` or `toward_zero` instead, of magnitudes.
-    """
+def encode(narrow, values, rounding=""):
+    """Codes of values of any wide type, each rounded once: to nearest even, but
+    magnitudes upward (or `toward_zero`) for f8E8M0FNU."""
     values = np.asarray(values)
     with np.errstate(invalid="ignore"):
         exact = values.astype(np.float64)
@@ -47,10 +45,10 @@ def encode(narrow, values, rounding="nearest"):
     magnitude = np.where(is_nan, 0.0, np.abs(exact))
     if narrow == "f8E8M0FNU":
         powers = decode(narrow, np.arange(255))
-        if rounding == "up":
-            codes = np.searchsorted(powers, magnitude, side="left")
-        else:
+        if rounding == "toward_zero":
             codes = np.searchsorted(powers, magnitude, side="right") - 1
+        else:
+            codes = np.searchsorted(powers, magnitude, side="left")
         codes = np.clip(codes, 0, 254)
     else:
         magnitude = np.minimum(magnitude, LARGEST[narrow])
