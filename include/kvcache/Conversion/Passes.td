@@ -50,9 +50,10 @@ def ConvertNarrowFloatToNVVMPass : Pass<"convert-narrow-float-to-nvvm"> {
       flushing denormals to zero is wrong with it.
     - `scaling_extf` and `scaling_truncf` take an f8E8M0FNU scale, multiply in
       f32 and round once.
-    - MLIR's own folders use another rule for two kinds of constants, if they
-      run before this pass: infinity becomes the infinity of f8E5M2, and a NaN
-      keeps its sign.
+    - MLIR's folders have other rules for literal NaN and infinity, and may
+      have run before this pass: infinity becomes the infinity of f8E5M2, NaN
+      keeps its sign in f8 and becomes 0 in f4E2M1FN, and f8E8M0FNU byte 0xFF
+      widens to infinity. Values known only at run time are not concerned.
 
     An unknown chip, other rounding modes, other narrow types, tensors and
     scalable vectors are errors.

@@ -61,58 +61,67 @@ static bool isRoundingSupported(arith::RoundingMode mode, Type result) {
   return mode == arith::RoundingMode::to_nearest_even;
 }
 
-LogicalResult mlir::kvcache::checkNarrowFloatConversion(Operation *op) {
+/// Whether `op`, if it converts narrow floats, can be lowered; otherwise
+/// reports why not through `emitError`.
+static LogicalResult check(Operation *op,
+                           function_ref<InFlightDiagnostic()> emitError) {
   if (!isNarrowConversion(op))
     return success();
 
   SmallVector<Type> types(op->getOperandTypes());
   types.push_back(op->getResult(0).getType());
   for (Type type : types) {
-    if (isa<TensorType>(type))
-      return op->emitOpError()
-             << "expected scalars or vectors, got " << type
-             << "; bufferize and vectorize before lowering narrow floats";
+    if (isa<TensorType>(type)) {
+      emitError() << "expected scalars or vectors, got " << type
+                  << "; bufferize and vectorize before lowering narrow floats";
+      return failure();
+    }
     auto vector = dyn_cast<VectorType>(type);
-    if (vector && vector.isScalable())
-      return op->emitOpError()
-             << "expected a vector of fixed size, got " << type;
+    if (vector && vector.isScalable()) {
+      emitError() << "expected a vector of fixed size, got " << type;
+      return failure();
+    }
     Type element = getElementTypeOrSelf(type);
-    if (!isWide(element) && !getFormat(element))
-      return op->emitOpError()
-             << "cannot lower conversions of " << element
-             << ", expected f8E4M3FN, f8E5M2, f8E8M0FNU or f4E2M1FN and f16, "
-                "bf16, f32 or f64";
+    if (!isWide(element) && !getFormat(element)) {
+      emitError() << "cannot lower conversions of " << element
+                  << ", expected f8E4M3FN, f8E5M2, f8E8M0FNU or f4E2M1FN and "
+                     "f16, bf16, f32 or f64";
+      return failure();
+    }
   }
 
   Type result = getElementTypeOrSelf(types.back());
   if (isa<arith::ScalingExtFOp, arith::ScalingTruncFOp>(op)) {
     Type scale = getElementTypeOrSelf(types[1]);
-    if (getFormat(scale) != Format::E8M0)
-      return op->emitOpError() << "expected a scale of f8E8M0FNU, got " << scale
-                               << "; round it with 'arith.truncf' first";
+    if (getFormat(scale) != Format::E8M0) {
+      emitError() << "expected a scale of f8E8M0FNU, got " << scale
+                  << "; round it with 'arith.truncf' first";
+      return failure();
+    }
   } else if (isa<arith::ExtFOp>(op) && getFormat(result) == Format::E8M0) {
-    return op->emitOpError() << "f8E8M0FNU does not hold every value of "
-                             << getElementTypeOrSelf(types.front());
+    emitError() << "f8E8M0FNU does not hold every value of "
+                << getElementTypeOrSelf(types.front());
+    return failure();
   }
 
   std::optional<arith::RoundingMode> mode = getRoundingMode(op);
   if (mode && getFormat(result) && !isRoundingSupported(*mode, result)) {
-    InFlightDiagnostic diag = op->emitOpError()
-                              << "cannot round " << result << " "
-                              << arith::stringifyRoundingMode(*mode)
-                              << ", expected ";
-    if (getFormat(result) == Format::E8M0)
-      return diag << "upward (the default) or toward_zero";
-    return diag << "to_nearest_even (the default)";
+    emitError() << "cannot round " << result << " "
+                << arith::stringifyRoundingMode(*mode) << ", expected "
+                << (getFormat(result) == Format::E8M0
+                        ? "upward (the default) or toward_zero"
+                        : "to_nearest_even (the default)");
+    return failure();
   }
   return success();
 }
 
-/// checkNarrowFloatConversion without the words.
+LogicalResult mlir::kvcache::checkNarrowFloatConversion(Operation *op) {
+  return check(op, [op] { return op->emitOpError(); });
+}
+
 static bool isLowerable(Operation *op) {
-  ScopedDiagnosticHandler silence(op->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  return succeeded(checkNarrowFloatConversion(op));
+  return succeeded(check(op, [] { return InFlightDiagnostic(); }));
 }
 
 void mlir::kvcache::configureNarrowFloatToNVVMLegality(
