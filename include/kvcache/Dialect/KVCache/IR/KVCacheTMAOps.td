@@ -59,7 +59,7 @@ def KVCache_CreateRaggedTMATileOp
     live; the others arrive as zeros, so that NaN of slots that were never written
     cannot enter a reduction.
 
-    The map has rank 4, `[num_kv_rows + BN, BN, H, depth]` with boxes of
+    The map has rank 4, `[num_kv_rows + 1, BN, H, depth]` with boxes of
     `[1, BN, 1, BK]`; its base lies `BN` rows below the pool's. The load of `live`
     rows from `row` on has the coordinates (element, head, `BN - live`,
     `row + live`): rows past the live ones lie outside the second dimension.

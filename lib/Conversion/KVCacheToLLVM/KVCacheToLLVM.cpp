@@ -1,0 +1,88 @@
+//===- KVCacheToLLVM.cpp - Lower kvcache's addresses to LLVM --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kvcache/Conversion/KVCacheToLLVM/KVCacheToLLVM.h"
+
+#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+namespace {
+
+/// An invariant load: nobody writes a table while a collection lives, so that the
+/// optimiser may share reads across stores and use the read-only path.
+struct LowerTableRead : public ConvertOpToLLVMPattern<TableReadOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(TableReadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    MemRefDescriptor table(adaptor.getTable());
+    Value base = table.alignedPtr(rewriter, loc);
+    // Entries are counted by an unsigned number.
+    Value index = LLVM::ZExtOp::create(rewriter, loc, rewriter.getI64Type(),
+                                       adaptor.getIndex());
+    Value address =
+        LLVM::GEPOp::create(rewriter, loc, base.getType(),
+                            rewriter.getI32Type(), base, index,
+                            LLVM::GEPNoWrapFlags::inbounds);
+    unsigned alignment = op.getAlignment().value_or(/*bytes=*/4);
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(
+        op, getTypeConverter()->convertType(op.getType()), address, alignment,
+        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
+    return success();
+  }
+};
+
+struct LowerByteView : public ConvertOpToLLVMPattern<ByteViewOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(ByteViewOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getView().getType());
+    MemRefDescriptor base(adaptor.getBase());
+    Value pointer = base.alignedPtr(rewriter, loc);
+    Value address = LLVM::GEPOp::create(rewriter, loc, pointer.getType(),
+                                        rewriter.getI8Type(), pointer,
+                                        adaptor.getOffset());
+    rewriter.replaceOp(op, MemRefDescriptor::fromStaticShape(
+                               rewriter, loc, *getTypeConverter(), type,
+                               address));
+    return success();
+  }
+};
+
+struct KVCacheToLLVMInterface : public ConvertToLLVMPatternInterface {
+  using ConvertToLLVMPatternInterface::ConvertToLLVMPatternInterface;
+
+  void populateConvertToLLVMConversionPatterns(
+      ConversionTarget &target, LLVMTypeConverter &converter,
+      RewritePatternSet &patterns) const override {
+    populateKVCacheToLLVMPatterns(converter, patterns);
+  }
+};
+
+} // namespace
+
+void mlir::kvcache::populateKVCacheToLLVMPatterns(
+    const LLVMTypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerTableRead, LowerByteView>(converter);
+}
+
+void mlir::kvcache::registerConvertKVCacheToLLVMInterface(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *, KVCacheDialect *dialect) {
+    dialect->addInterfaces<KVCacheToLLVMInterface>();
+  });
+}

@@ -1,0 +1,241 @@
+//===- Addressing.cpp - From (batch, token, head, element) to memory -----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Addressing.h"
+
+#include "Divisibility.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> getConstant(Value value) {
+  APInt constant;
+  if (value && matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+Value Addressing::i32(int64_t constant) {
+  return arith::ConstantOp::create(
+      b, b.getI32IntegerAttr(static_cast<int32_t>(constant)));
+}
+
+Value Addressing::index(int64_t constant) {
+  return arith::ConstantIndexOp::create(b, constant);
+}
+
+Value Addressing::toI32(Value index) {
+  if (std::optional<int64_t> constant = getConstant(index))
+    return i32(*constant);
+  return b.createOrFold<arith::IndexCastUIOp>(b.getI32Type(), index);
+}
+
+Value Addressing::toIndex(Value i32) {
+  return b.createOrFold<arith::IndexCastUIOp>(b.getIndexType(), i32);
+}
+
+/// A constant of the type of `value`.
+static Value constantLike(ImplicitLocOpBuilder &b, Value value,
+                          int64_t constant) {
+  return arith::ConstantOp::create(
+      b, b.getIntegerAttr(value.getType(), constant));
+}
+
+Value Addressing::divide(Value value, int64_t divisor) {
+  if (divisor == 1)
+    return value;
+  if (llvm::isPowerOf2_64(divisor))
+    return b.createOrFold<arith::ShRUIOp>(
+        value, constantLike(b, value, llvm::Log2_64(divisor)));
+  return b.createOrFold<arith::DivUIOp>(value, constantLike(b, value, divisor));
+}
+
+Value Addressing::remainder(Value value, int64_t divisor) {
+  if (divisor == 1)
+    return constantLike(b, value, 0);
+  if (llvm::isPowerOf2_64(divisor))
+    return b.createOrFold<arith::AndIOp>(value,
+                                         constantLike(b, value, divisor - 1));
+  return b.createOrFold<arith::RemUIOp>(value, constantLike(b, value, divisor));
+}
+
+Value Addressing::add(Value lhs, Value rhs) {
+  return b.createOrFold<arith::AddIOp>(lhs, rhs);
+}
+
+Value Addressing::multiply(Value value, int64_t factor) {
+  return b.createOrFold<arith::MulIOp>(value, constantLike(b, value, factor));
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+Value Addressing::tableEntry(Pool pool, Value batch32, Value page32) {
+  const PoolValues &values = this->values.pool(pool);
+  Value row = b.createOrFold<arith::MulIOp>(batch32, values.tableStride);
+  return TableReadOp::create(b, b.getI32Type(), values.table, add(row, page32),
+                             /*alignment=*/IntegerAttr());
+}
+
+Value Addressing::allBelow(ArrayRef<std::pair<Value, Value>> checks) {
+  Value all;
+  for (auto [value, size] : checks) {
+    std::optional<int64_t> constant = getConstant(value);
+    std::optional<int64_t> limit = getConstant(size);
+    if (constant && limit && *constant >= 0 && *constant < *limit)
+      continue;
+    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value,
+                                        size);
+    all = all ? arith::AndIOp::create(b, all, below).getResult() : below;
+  }
+  return all;
+}
+
+Value Addressing::insideRow(Pool pool, Value head, Value dim, int64_t count) {
+  // Elements for values, slots for scales.
+  int64_t size = pool == Pool::scales ? layout.getScaleSlots()
+                                      : layout.getHeadSize();
+  if (count > size)
+    return arith::ConstantOp::create(b, b.getBoolAttr(false));
+  SmallVector<std::pair<Value, Value>> checks = {
+      {head, index(layout.getNumHeads())}};
+  if (dim) {
+    // The last element that the first of `count` may be, plus one.
+    int64_t limit =
+        pool == Pool::scales
+            ? std::min(layout.getHeadSize(),
+                       (size - count + 1) * layout.getGranularity())
+            : size - count + 1;
+    checks.push_back({dim, index(limit)});
+  }
+  return allBelow(checks);
+}
+
+void Addressing::trapUnless(Value condition) {
+  if (!condition)
+    return;
+  Value outside = arith::XOrIOp::create(
+      b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  auto check = scf::IfOp::create(b, outside, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(check.thenBlock());
+  LLVM::Trap::create(b);
+}
+
+static SmallVector<Value> zeros(ImplicitLocOpBuilder &b, TypeRange types) {
+  return llvm::map_to_vector(types, [&](Type type) -> Value {
+    return arith::ConstantOp::create(b, b.getZeroAttr(type));
+  });
+}
+
+SmallVector<Value>
+Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
+                       Value alsoInside, TypeRange results,
+                       function_ref<SmallVector<Value>(Position)> body) {
+  int64_t pageSize = layout.getPageSize();
+  auto position = [&] {
+    Value token32 = toI32(token);
+    Value block =
+        tableEntry(pool, toI32(batch), divide(token32, pageSize));
+    return Position{block, remainder(token32, pageSize)};
+  };
+  if (policy == OutOfRange::assume)
+    return body(position());
+
+  Value inTable = allBelow({{batch, values.batch},
+                            {divide(token, pageSize), values.columns}});
+  if (alsoInside)
+    inTable = inTable ? arith::AndIOp::create(b, inTable, alsoInside).getResult()
+                      : alsoInside;
+  auto inPool = [&](Position at) {
+    return allBelow({{toIndex(at.block), values.pool(pool).blocks}});
+  };
+  if (policy == OutOfRange::trap) {
+    trapUnless(inTable);
+    Position at = position();
+    trapUnless(inPool(at));
+    return body(at);
+  }
+
+  // Only a table entry that exists is read, and only a block that exists is
+  // touched.
+  auto orZeros = [&](Value condition,
+                     function_ref<SmallVector<Value>()> then) {
+    if (!condition)
+      return then();
+    auto check =
+        scf::IfOp::create(b, results, condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(check.thenBlock());
+    scf::YieldOp::create(b, then());
+    b.setInsertionPointToStart(check.elseBlock());
+    scf::YieldOp::create(b, zeros(b, results));
+    return SmallVector<Value>(check.getResults());
+  };
+  return orZeros(inTable, [&] {
+    Position at = position();
+    return orZeros(inPool(at), [&] { return body(at); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value Addressing::pageView(Pool pool, Value block) {
+  const PoolValues &values = this->values.pool(pool);
+  PoolLayout shape = poolLayout(pool);
+  Value offset =
+      b.createOrFold<arith::MulIOp>(toIndex(block), values.pitch);
+  return ByteViewOp::create(
+      b, MemRefType::get({shape.layerSize()}, shape.storageType), values.base,
+      offset);
+}
+
+Value Addressing::inPage(Pool pool, Value slot, Value head, Value dim) {
+  PoolLayout shape = poolLayout(pool);
+  Value offset = multiply(slot, shape.rowSize());
+  // What can only be 0 is left out.
+  if (shape.heads > 1)
+    offset = add(offset, multiply(toI32(head), shape.inner));
+  if (dim && shape.inner > 1)
+    offset = add(offset, divide(toI32(dim), shape.elementsPerStorage));
+  return toIndex(offset);
+}
+
+int64_t Addressing::provenAlignment(Pool pool, Value head, Value dim) {
+  PoolLayout shape = poolLayout(pool);
+  int64_t alignment = std::gcd(poolAlignment, shape.rowBytes());
+  if (shape.heads > 1)
+    alignment = std::gcd(alignment, getKnownDivisor(head) * shape.inner *
+                                        shape.storageBytes);
+  if (dim && shape.inner > 1) {
+    int64_t storage = 1;
+    if (std::optional<int64_t> constant = getConstant(dim)) {
+      storage = *constant / shape.elementsPerStorage;
+      if (storage == 0)
+        return alignment;
+    } else {
+      int64_t divisor = getKnownDivisor(dim);
+      if (divisor % shape.elementsPerStorage == 0)
+        storage = divisor / shape.elementsPerStorage;
+    }
+    alignment = std::gcd(alignment, storage * shape.storageBytes);
+  }
+  return alignment;
+}

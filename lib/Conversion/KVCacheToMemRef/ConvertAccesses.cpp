@@ -1,0 +1,333 @@
+//===- ConvertAccesses.cpp - Loads and stores ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Addressing.h"
+#include "Divisibility.h"
+#include "Patterns.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+namespace {
+
+int64_t lanesOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getDimSize(0) : 1;
+}
+
+/// `type` (a number or a vector) with another element type.
+Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+/// One access to a row: what the ops have in common.
+struct Access {
+  ImplicitLocOpBuilder &b;
+  Addressing &at;
+  Value batch, token, head, dim;
+  OutOfRange policy;
+  /// The caller's promise about the address, in bytes; 0 without one.
+  int64_t alignment;
+
+  Access(ImplicitLocOpBuilder &b, Addressing &at, Value batch, Value token,
+         Value head, Value dim, OutOfRange policy,
+         std::optional<int64_t> alignment)
+      : b(b), at(at), batch(batch), token(token), head(head), dim(dim),
+        policy(policy), alignment(alignment.value_or(0)) {}
+
+  /// Calls `body` with the position in `pool`; `count` elements or slots from
+  /// `dim` on are accessed.
+  SmallVector<Value>
+  inPool(Pool pool, int64_t count, TypeRange results,
+         function_ref<SmallVector<Value>(Position)> body) const {
+    Value inside;
+    if (policy != OutOfRange::assume)
+      inside = at.insideRow(pool, head, dim, count);
+    return at.atPosition(pool, policy, batch, token, inside, results, body);
+  }
+
+  llvm::MaybeAlign alignmentOf(Pool pool, Value dim) const {
+    int64_t proven = at.provenAlignment(pool, head, dim);
+    return llvm::MaybeAlign(std::max(proven, alignment));
+  }
+
+  /// Loads a number or a vector of storage from (position, head, dim).
+  Value load(Pool pool, Position position, Value dim, Type type) const {
+    Value page = at.pageView(pool, position.block);
+    Value offset = at.inPage(pool, position.slot, head, dim);
+    if (auto vector = dyn_cast<VectorType>(type))
+      return vector::LoadOp::create(b, vector, page, ValueRange{offset},
+                                    /*nontemporal=*/false,
+                                    alignmentOf(pool, dim));
+    return memref::LoadOp::create(b, page, ValueRange{offset});
+  }
+
+  void store(Pool pool, Position position, Value value) const {
+    Value page = at.pageView(pool, position.block);
+    Value offset = at.inPage(pool, position.slot, head, dim);
+    if (isa<VectorType>(value.getType()))
+      vector::StoreOp::create(b, value, page, ValueRange{offset},
+                              /*nontemporal=*/false, alignmentOf(pool, dim));
+    else
+      memref::StoreOp::create(b, value, page, ValueRange{offset});
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+/// A float or an integer code as f32, or as another float, rounding once.
+Value convertFloat(ImplicitLocOpBuilder &b, Value value, Type element) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == element)
+    return value;
+  Type to = withElement(value.getType(), element);
+  if (from.isInteger())
+    return arith::SIToFPOp::create(b, to, value);
+  unsigned fromWidth = from.getIntOrFloatBitWidth();
+  unsigned toWidth = element.getIntOrFloatBitWidth();
+  if (fromWidth < toWidth)
+    return arith::ExtFOp::create(b, to, value);
+  if (fromWidth > toWidth)
+    return arith::TruncFOp::create(b, to, value);
+  // Between f16 and bf16: exact in f32, then rounded.
+  Value wide = arith::ExtFOp::create(
+      b, withElement(value.getType(), b.getF32Type()), value);
+  return arith::TruncFOp::create(b, to, wide);
+}
+
+/// Bytes of two f4E2M1FN codes each as f32, the even element first.
+Value unpackF4(ImplicitLocOpBuilder &b, Value bytes) {
+  auto type = cast<VectorType>(bytes.getType());
+  auto splat = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getI8IntegerAttr(value)));
+  };
+  Value high = arith::ShRUIOp::create(b, bytes, splat(4));
+  Value codes = vector::InterleaveOp::create(b, bytes, high);
+  auto lanes = cast<VectorType>(codes.getType());
+  Value nibbles =
+      arith::TruncIOp::create(b, lanes.clone(b.getIntegerType(4)), codes);
+  Value floats = arith::BitcastOp::create(
+      b, lanes.clone(Float4E2M1FNType::get(b.getContext())), nibbles);
+  return arith::ExtFOp::create(b, lanes.clone(b.getF32Type()), floats);
+}
+
+/// The f4E2M1FN code of element `dim` in its byte, as f32.
+Value unpackF4Lane(ImplicitLocOpBuilder &b, Addressing &at, Value byte,
+                   Value dim) {
+  Value odd = at.remainder(at.toI32(dim), 2);
+  Value shift = arith::TruncIOp::create(b, b.getI8Type(), at.multiply(odd, 4));
+  Value code = arith::TruncIOp::create(
+      b, b.getIntegerType(4), arith::ShRUIOp::create(b, byte, shift));
+  Value number = arith::BitcastOp::create(
+      b, Float4E2M1FNType::get(b.getContext()), code);
+  return arith::ExtFOp::create(b, b.getF32Type(), number);
+}
+
+/// Loads the values of `access` as f32: a number, or a vector of `type`'s lanes.
+Value loadCodes(const Access &access, Position position, Type type) {
+  ImplicitLocOpBuilder &b = access.b;
+  Addressing &at = access.at;
+  PoolLayout pool = at.poolLayout(Pool::values);
+  Type wide = withElement(type, b.getF32Type());
+  if (pool.elementsPerStorage == 1)
+    return convertFloat(b,
+                        access.load(Pool::values, position, access.dim,
+                                    withElement(type, pool.storageType)),
+                        b.getF32Type());
+
+  // Two elements a byte.
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector) {
+    Value byte =
+        access.load(Pool::values, position, access.dim, pool.storageType);
+    return unpackF4Lane(b, at, byte, access.dim);
+  }
+  int64_t lanes = vector.getDimSize(0);
+  if (lanes % 2 == 0 && getKnownDivisor(access.dim) % 2 == 0)
+    return unpackF4(b, access.load(Pool::values, position, access.dim,
+                                   VectorType::get({lanes / 2},
+                                                   pool.storageType)));
+  Value result = arith::ConstantOp::create(b, b.getZeroAttr(wide));
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value dim = at.add(access.dim, at.index(lane));
+    Value byte = access.load(Pool::values, position, dim, pool.storageType);
+    result = vector::InsertOp::create(b, unpackF4Lane(b, at, byte, dim), result,
+                                      lane);
+  }
+  return result;
+}
+
+/// The scales of `lanes` elements from `access.dim` on, a lane each, as f32.
+Value loadLaneScales(const Access &access, Position position, Type type) {
+  ImplicitLocOpBuilder &b = access.b;
+  Addressing &at = access.at;
+  int64_t granularity = at.getLayoutAttr().getGranularity();
+  int64_t lanes = lanesOf(type);
+  auto scaleAt = [&](int64_t lane) {
+    Value dim = at.add(access.dim, at.index(lane));
+    Value scale = access.load(Pool::scales, position, dim,
+                              at.poolLayout(Pool::scales).storageType);
+    return convertFloat(b, scale, b.getF32Type());
+  };
+  if (!isa<VectorType>(type))
+    return scaleAt(0);
+
+  // Lanes up to the next multiple of `step` share a scale.
+  APInt constant;
+  bool known = matchPattern(access.dim, m_ConstantInt(&constant));
+  int64_t step =
+      at.getLayoutAttr().getScaleSlots() == 1
+          ? lanes
+          : std::gcd(getKnownDivisor(access.dim), granularity);
+  Type wide = withElement(type, b.getF32Type());
+  Value result;
+  for (int64_t lane = 0; lane < lanes;) {
+    int64_t end = known && step < lanes
+                      ? lane + granularity -
+                            (constant.getSExtValue() + lane) % granularity
+                      : lane + step;
+    end = std::min(end, lanes);
+    Value scale = scaleAt(lane);
+    if (end - lane == lanes)
+      return vector::BroadcastOp::create(b, wide, scale);
+    if (!result)
+      result = arith::ConstantOp::create(b, b.getZeroAttr(wide));
+    for (; lane < end; ++lane)
+      result = vector::InsertOp::create(b, scale, result, lane);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+struct LoadPattern : public OpConversionPattern<Op> {
+  using OpConversionPattern<Op>::OpConversionPattern;
+  using OneToNOpAdaptor = typename OpConversionPattern<Op>::OneToNOpAdaptor;
+
+  virtual Value lower(const Access &access, Type type) const = 0;
+
+  LogicalResult
+  matchAndRewrite(Op op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Access access(b, at, adaptor.getBatch().front(),
+                  adaptor.getToken().front(), adaptor.getHead().front(),
+                  adaptor.getDim().front(), op.getPolicy(), op.getAlignment());
+    rewriter.replaceOp(op, lower(access, op.getResult().getType()));
+    return success();
+  }
+};
+
+struct ConvertLoad : public LoadPattern<LoadOp> {
+  using LoadPattern::LoadPattern;
+
+  Value lower(const Access &access, Type type) const override {
+    LayoutAttr layout = access.at.getLayoutAttr();
+    Type element = getElementTypeOrSelf(type);
+    int64_t lanes = lanesOf(type);
+    auto values = [&](Position position) -> SmallVector<Value> {
+      if (!layout.isQuantized())
+        return {convertFloat(access.b,
+                             access.load(Pool::values, position, access.dim,
+                                         withElement(type, layout.getDtype())),
+                             element)};
+      Value codes = loadCodes(access, position, type);
+      return access.inPool(
+          Pool::scales, /*count=*/1, type,
+          [&](Position position) -> SmallVector<Value> {
+            Value scales = loadLaneScales(access, position, type);
+            Value product = arith::MulFOp::create(access.b, codes, scales);
+            return {convertFloat(access.b, product, element)};
+          });
+    };
+    return access.inPool(Pool::values, lanes, type, values).front();
+  }
+};
+
+struct ConvertLoadQuantized : public LoadPattern<LoadQuantizedOp> {
+  using LoadPattern::LoadPattern;
+
+  Value lower(const Access &access, Type type) const override {
+    int64_t per = access.at.poolLayout(Pool::values).elementsPerStorage;
+    return access
+        .inPool(Pool::values, lanesOf(type) * per, type,
+                [&](Position position) -> SmallVector<Value> {
+                  return {access.load(Pool::values, position, access.dim,
+                                      type)};
+                })
+        .front();
+  }
+};
+
+struct ConvertLoadScale : public LoadPattern<LoadScaleOp> {
+  using LoadPattern::LoadPattern;
+
+  Value lower(const Access &access, Type type) const override {
+    Type stored = withElement(
+        type, access.at.poolLayout(Pool::scales).storageType);
+    return access
+        .inPool(Pool::scales, lanesOf(type), type,
+                [&](Position position) -> SmallVector<Value> {
+                  Value scale = access.load(Pool::scales, position, access.dim,
+                                            stored);
+                  return {convertFloat(access.b, scale,
+                                       getElementTypeOrSelf(type))};
+                })
+        .front();
+  }
+};
+
+template <typename Op, Pool pool>
+struct ConvertStore : public OpConversionPattern<Op> {
+  using OpConversionPattern<Op>::OpConversionPattern;
+  using OneToNOpAdaptor = typename OpConversionPattern<Op>::OneToNOpAdaptor;
+
+  LogicalResult
+  matchAndRewrite(Op op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Addressing at(b, op.getTarget().getType(), adaptor.getTarget());
+    Access access(b, at, adaptor.getBatch().front(),
+                  adaptor.getToken().front(), adaptor.getHead().front(),
+                  adaptor.getDim().front(), op.getPolicy(), op.getAlignment());
+    PoolLayout shape = at.poolLayout(pool);
+    Value value =
+        convertFloat(b, adaptor.getValue().front(), shape.storageType);
+    // Values count elements, of which a byte of f4E2M1FN holds two.
+    int64_t per = pool == Pool::values ? shape.elementsPerStorage : 1;
+    access.inPool(pool, lanesOf(value.getType()) * per, TypeRange(),
+                  [&](Position position) {
+                    access.store(pool, position, value);
+                    return SmallVector<Value>();
+                  });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::kvcache::populateAccessPatterns(RewritePatternSet &patterns,
+                                           const TypeConverter &converter) {
+  patterns.add<ConvertLoad, ConvertLoadQuantized, ConvertLoadScale,
+               ConvertStore<StoreOp, Pool::values>,
+               ConvertStore<StoreScaleOp, Pool::scales>>(
+      converter, patterns.getContext());
+}

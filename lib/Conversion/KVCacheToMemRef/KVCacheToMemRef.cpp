@@ -1,0 +1,87 @@
+//===- KVCacheToMemRef.cpp - Lower kvcache to memref ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kvcache/Conversion/KVCacheToMemRef/KVCacheToMemRef.h"
+
+#include "PagedValues.h"
+#include "Patterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::kvcache {
+#define GEN_PASS_DEF_CONVERTKVCACHETOMEMREFPASS
+#include "kvcache/Conversion/Passes.h.inc"
+} // namespace mlir::kvcache
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+void mlir::kvcache::populateKVCacheToMemRefTypeConversion(
+    TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion(
+      [](Type type,
+         SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
+        if (!isPagedType(type))
+          return std::nullopt;
+        for (const PagedPart &part : getPagedParts(type))
+          types.push_back(part.type);
+        return success();
+      });
+}
+
+void mlir::kvcache::populateKVCacheToMemRefPatterns(
+    RewritePatternSet &patterns, const TypeConverter &converter) {
+  populateCollectionPatterns(patterns, converter);
+  populateLookupPatterns(patterns, converter);
+  populateAccessPatterns(patterns, converter);
+  populateTMAPatterns(patterns, converter);
+  populateSignaturePatterns(patterns, converter);
+}
+
+namespace {
+struct ConvertKVCacheToMemRefPass
+    : public kvcache::impl::ConvertKVCacheToMemRefPassBase<
+          ConvertKVCacheToMemRefPass> {
+  void runOnOperation() override {
+    Operation *root = getOperation();
+    if (failed(checkLowerable(root)))
+      return signalPassFailure();
+
+    TypeConverter converter;
+    populateKVCacheToMemRefTypeConversion(converter);
+    RewritePatternSet patterns(&getContext());
+    populateKVCacheToMemRefPatterns(patterns, converter);
+    populateCallOpTypeConversionPattern(patterns, converter);
+    populateReturnOpTypeConversionPattern(patterns, converter);
+    populateBranchOpInterfaceTypeConversionPattern(patterns, converter);
+    scf::populateSCFStructuralTypeConversions(converter, patterns);
+
+    ConversionTarget target(getContext());
+    target.addIllegalDialect<KVCacheDialect>();
+    target.addLegalOp<TableReadOp, ByteViewOp>();
+    target.markUnknownOpDynamicallyLegal([&](Operation *op) {
+      if (auto func = dyn_cast<FunctionOpInterface>(op))
+        return converter.isLegal(func.getArgumentTypes()) &&
+               converter.isLegal(func.getResultTypes());
+      return converter.isLegal(op);
+    });
+    if (failed(applyPartialConversion(root, target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
