@@ -11,15 +11,17 @@
 #ifndef KVCACHE_INITALL_H
 #define KVCACHE_INITALL_H
 
+#include "kvcache/Conversion/KVCacheToLLVM/KVCacheToLLVM.h"
 #include "kvcache/Conversion/Passes.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 
 namespace mlir::kvcache {
 
-/// Adds the `kvcache` dialect to `registry`.
+/// Adds the `kvcache` dialect and its lowering to LLVM to `registry`.
 inline void registerAllDialects(DialectRegistry &registry) {
   registry.insert<KVCacheDialect>();
+  registerConvertKVCacheToLLVMInterface(registry);
 }
 
 /// Registers the passes of kvcache with MLIR's global pass registry.

@@ -7,6 +7,7 @@
 #ifndef KVCACHE_CONVERSION_PASSES_H
 #define KVCACHE_CONVERSION_PASSES_H
 
+#include "kvcache/Conversion/KVCacheToMemRef/KVCacheToMemRef.h"
 #include "kvcache/Conversion/NarrowFloatToNVVM/NarrowFloatToNVVM.h"
 #include "mlir/Pass/PassRegistry.h"
 

@@ -10,6 +10,59 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// KVCacheToMemRef
+//===----------------------------------------------------------------------===//
+
+def ConvertKVCacheToMemRefPass : Pass<"convert-kvcache-to-memref"> {
+  let summary = "Lower kvcache to memref, vector and arith";
+  let description = [{
+    Replaces every value of the dialect's types by pointers (rank-0 memrefs) and
+    scalars, in functions, kernels, their calls and launches, and in scf and cf
+    regions; and every operation by arithmetic on them. Run it after kernels are
+    outlined: a kernel that takes a cache or an operand then has the following
+    arguments in its place.
+
+    | argument | type | present |
+    |---|---|---|
+    | values | pointer to element 0 of the pool's block 0, layer and side | not in a scales operand |
+    | values_pitch | i64, bytes from block to block | likewise |
+    | values_blocks | i64, NB | likewise |
+    | table | pointer to entry (0, 0) of the lookup table, u32 | likewise |
+    | table_stride | i32, entries a row | likewise |
+    | scales | pointer to scale 0 of the scales pool's block 0, layer and side | with scales |
+    | scales_pitch | i64, bytes from block to block | with scales |
+    | scales_blocks | i64, NBs | with scales |
+    | scales_table | pointer to entry (0, 0) of the scales' table, u32 | `table = own`, or in a scales operand |
+    | scales_table_stride | i32, entries a row | likewise |
+    | lengths | pointer to u32 [B] | always |
+    | batch | i64, B | always |
+    | columns | i64, M | always |
+    | max_prompt | u32 | always |
+    | max_cache | u32 | always |
+    | layers | i64, L | collections; pools then start at layer 0 of the keys |
+
+    Pointers to tables and lengths are `noalias` and `readonly`: they are frozen.
+    Pointers to pools are too in a kernel that writes no pool; whoever launches
+    it promises not to write the pools through another argument meanwhile.
+
+    Addresses are 64-bit. Page, slot and in-page offset are unsigned 32-bit
+    numbers, which `kvcache.get_paged_cache` and the layout promise to suffice.
+    Reads of tables become `kvcache.table_read`, which has no memory effect, so
+    that common subexpressions are found across stores to the pools.
+
+    A dialect value inside another type (a tuple, a function type), and an
+    operation that does not know how to pass one on, is an error.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect",
+  ];
+}
+
+//===----------------------------------------------------------------------===//
 // NarrowFloatToNVVM
 //===----------------------------------------------------------------------===//
 

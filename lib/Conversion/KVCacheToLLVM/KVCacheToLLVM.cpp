@@ -17,8 +17,8 @@ using namespace mlir::kvcache;
 
 namespace {
 
-/// An invariant load: nobody writes a table while a collection lives, so that the
-/// optimiser may share reads across stores and use the read-only path.
+/// An invariant load: nobody writes a table while a collection lives, so that
+/// the optimiser may share reads across stores and use the read-only path.
 struct LowerTableRead : public ConvertOpToLLVMPattern<TableReadOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -31,10 +31,9 @@ struct LowerTableRead : public ConvertOpToLLVMPattern<TableReadOp> {
     // Entries are counted by an unsigned number.
     Value index = LLVM::ZExtOp::create(rewriter, loc, rewriter.getI64Type(),
                                        adaptor.getIndex());
-    Value address =
-        LLVM::GEPOp::create(rewriter, loc, base.getType(),
-                            rewriter.getI32Type(), base, index,
-                            LLVM::GEPNoWrapFlags::inbounds);
+    Value address = LLVM::GEPOp::create(rewriter, loc, base.getType(),
+                                        rewriter.getI32Type(), base, index,
+                                        LLVM::GEPNoWrapFlags::inbounds);
     unsigned alignment = op.getAlignment().value_or(/*bytes=*/4);
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(
         op, getTypeConverter()->convertType(op.getType()), address, alignment,
@@ -53,12 +52,12 @@ struct LowerByteView : public ConvertOpToLLVMPattern<ByteViewOp> {
     auto type = cast<MemRefType>(op.getView().getType());
     MemRefDescriptor base(adaptor.getBase());
     Value pointer = base.alignedPtr(rewriter, loc);
-    Value address = LLVM::GEPOp::create(rewriter, loc, pointer.getType(),
-                                        rewriter.getI8Type(), pointer,
-                                        adaptor.getOffset());
-    rewriter.replaceOp(op, MemRefDescriptor::fromStaticShape(
-                               rewriter, loc, *getTypeConverter(), type,
-                               address));
+    Value address =
+        LLVM::GEPOp::create(rewriter, loc, pointer.getType(),
+                            rewriter.getI8Type(), pointer, adaptor.getOffset());
+    Value view = MemRefDescriptor::fromStaticShape(
+        rewriter, loc, *getTypeConverter(), type, address);
+    rewriter.replaceOp(op, view);
     return success();
   }
 };

@@ -51,8 +51,8 @@ Value Addressing::toIndex(Value i32) {
 /// A constant of the type of `value`.
 static Value constantLike(ImplicitLocOpBuilder &b, Value value,
                           int64_t constant) {
-  return arith::ConstantOp::create(
-      b, b.getIntegerAttr(value.getType(), constant));
+  return arith::ConstantOp::create(b,
+                                   b.getIntegerAttr(value.getType(), constant));
 }
 
 Value Addressing::divide(Value value, int64_t divisor) {
@@ -99,8 +99,8 @@ Value Addressing::allBelow(ArrayRef<std::pair<Value, Value>> checks) {
     std::optional<int64_t> limit = getConstant(size);
     if (constant && limit && *constant >= 0 && *constant < *limit)
       continue;
-    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value,
-                                        size);
+    Value below =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value, size);
     all = all ? arith::AndIOp::create(b, all, below).getResult() : below;
   }
   return all;
@@ -108,19 +108,18 @@ Value Addressing::allBelow(ArrayRef<std::pair<Value, Value>> checks) {
 
 Value Addressing::insideRow(Pool pool, Value head, Value dim, int64_t count) {
   // Elements for values, slots for scales.
-  int64_t size = pool == Pool::scales ? layout.getScaleSlots()
-                                      : layout.getHeadSize();
+  int64_t size =
+      pool == Pool::scales ? layout.getScaleSlots() : layout.getHeadSize();
   if (count > size)
     return arith::ConstantOp::create(b, b.getBoolAttr(false));
   SmallVector<std::pair<Value, Value>> checks = {
       {head, index(layout.getNumHeads())}};
   if (dim) {
     // The last element that the first of `count` may be, plus one.
-    int64_t limit =
-        pool == Pool::scales
-            ? std::min(layout.getHeadSize(),
-                       (size - count + 1) * layout.getGranularity())
-            : size - count + 1;
+    int64_t limit = pool == Pool::scales
+                        ? std::min(layout.getHeadSize(),
+                                   (size - count + 1) * layout.getGranularity())
+                        : size - count + 1;
     checks.push_back({dim, index(limit)});
   }
   return allBelow(checks);
@@ -150,18 +149,18 @@ Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
   int64_t pageSize = layout.getPageSize();
   auto position = [&] {
     Value token32 = toI32(token);
-    Value block =
-        tableEntry(pool, toI32(batch), divide(token32, pageSize));
+    Value block = tableEntry(pool, toI32(batch), divide(token32, pageSize));
     return Position{block, remainder(token32, pageSize)};
   };
   if (policy == OutOfRange::assume)
     return body(position());
 
-  Value inTable = allBelow({{batch, values.batch},
-                            {divide(token, pageSize), values.columns}});
+  Value inTable = allBelow(
+      {{batch, values.batch}, {divide(token, pageSize), values.columns}});
   if (alsoInside)
-    inTable = inTable ? arith::AndIOp::create(b, inTable, alsoInside).getResult()
-                      : alsoInside;
+    inTable = inTable
+                  ? arith::AndIOp::create(b, inTable, alsoInside).getResult()
+                  : alsoInside;
   auto inPool = [&](Position at) {
     return allBelow({{toIndex(at.block), values.pool(pool).blocks}});
   };
@@ -174,8 +173,7 @@ Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
 
   // Only a table entry that exists is read, and only a block that exists is
   // touched.
-  auto orZeros = [&](Value condition,
-                     function_ref<SmallVector<Value>()> then) {
+  auto orZeros = [&](Value condition, function_ref<SmallVector<Value>()> then) {
     if (!condition)
       return then();
     auto check =
@@ -200,8 +198,7 @@ Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
 Value Addressing::pageView(Pool pool, Value block) {
   const PoolValues &values = this->values.pool(pool);
   PoolLayout shape = poolLayout(pool);
-  Value offset =
-      b.createOrFold<arith::MulIOp>(toIndex(block), values.pitch);
+  Value offset = b.createOrFold<arith::MulIOp>(toIndex(block), values.pitch);
   return ByteViewOp::create(
       b, MemRefType::get({shape.layerSize()}, shape.storageType), values.base,
       offset);

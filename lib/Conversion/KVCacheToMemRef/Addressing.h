@@ -18,9 +18,10 @@ struct Position {
   Value block, slot;
 };
 
-/// Emits the arithmetic of one access. In-page and table arithmetic is 32-bit and
-/// unsigned: `kvcache.get_paged_cache` promises B * M < 2^32 and M * P < 2^32, and
-/// the layout that a side of a page is less than 2^32 bytes. Pages are 64-bit.
+/// Emits the arithmetic of one access. In-page and table arithmetic is 32-bit
+/// and unsigned: `kvcache.get_paged_cache` promises B * M < 2^32 and M * P <
+/// 2^32, and the layout that a side of a page is less than 2^32 bytes. Pages
+/// are 64-bit.
 class Addressing {
 public:
   Addressing(ImplicitLocOpBuilder &builder, Type paged, ValueRange flat)
@@ -57,10 +58,11 @@ public:
   /// Entry (batch, page) of the table through which blocks of `pool` are found.
   Value tableEntry(Pool pool, Value batch32, Value page32);
 
-  /// Calls `body` with the position of (batch, token) in `pool`, under `policy`:
-  /// batch, page, block and `alsoInside` (an i1, or null) are unchecked
-  /// (`assume`), checked with a trap, or checked with zeros (`skip`) in place of
-  /// what `body` gives. Results have the types in `results`.
+  /// Calls `body` with the position of (batch, token) in `pool`, under
+  /// `policy`: batch, page, block and `alsoInside` (an i1, or null) are
+  /// unchecked
+  /// (`assume`), checked with a trap, or checked with zeros (`skip`) in place
+  /// of what `body` gives. Results have the types in `results`.
   SmallVector<Value>
   atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
              Value alsoInside, TypeRange results,
@@ -84,12 +86,12 @@ public:
   /// The layer and side of a block of `pool` as a flat memref of its storage.
   Value pageView(Pool pool, Value block);
 
-  /// The storage index (`index`) in such a view of (slot, head, dim), where `dim`
-  /// counts elements of the head.
+  /// The storage index (`index`) in such a view of (slot, head, dim), where
+  /// `dim` counts elements of the head.
   Value inPage(Pool pool, Value slot, Value head, Value dim);
 
-  /// Bytes that are sure to divide the address of (token, head, dim), a power of
-  /// two. Pools are aligned to 16 bytes and pages are whole rows.
+  /// Bytes that are sure to divide the address of (token, head, dim), a power
+  /// of two. Pools are aligned to 16 bytes and pages are whole rows.
   int64_t provenAlignment(Pool pool, Value head, Value dim);
 
 private:

@@ -34,10 +34,9 @@ static bool takesPagedValues(Operation *op) {
   return isa<KVCacheDialect>(op->getDialect()) ||
          isa<FunctionOpInterface, func::CallOp, func::ReturnOp,
              gpu::LaunchFuncOp, gpu::ReturnOp, scf::ForOp, scf::IfOp,
-             scf::WhileOp, scf::ConditionOp, scf::YieldOp,
-             scf::IndexSwitchOp, scf::ExecuteRegionOp, cf::BranchOp,
-             cf::CondBranchOp, cf::SwitchOp, arith::SelectOp,
-             UnrealizedConversionCastOp>(op);
+             scf::WhileOp, scf::ConditionOp, scf::YieldOp, scf::IndexSwitchOp,
+             scf::ExecuteRegionOp, cf::BranchOp, cf::CondBranchOp, cf::SwitchOp,
+             arith::SelectOp, UnrealizedConversionCastOp>(op);
 }
 
 static LogicalResult checkTypes(Operation *op, TypeRange types) {
@@ -45,7 +44,8 @@ static LogicalResult checkTypes(Operation *op, TypeRange types) {
     if (holdsPagedType(type))
       return op->emitOpError()
              << "cannot be lowered with a kvcache value inside type " << type
-             << "; pass each collection, cache or operand as a value of its own";
+             << "; pass each collection, cache or operand as a value of its "
+                "own";
   return success();
 }
 

@@ -129,14 +129,15 @@ Value unpackF4Lane(ImplicitLocOpBuilder &b, Addressing &at, Value byte,
                    Value dim) {
   Value odd = at.remainder(at.toI32(dim), 2);
   Value shift = arith::TruncIOp::create(b, b.getI8Type(), at.multiply(odd, 4));
-  Value code = arith::TruncIOp::create(
-      b, b.getIntegerType(4), arith::ShRUIOp::create(b, byte, shift));
-  Value number = arith::BitcastOp::create(
-      b, Float4E2M1FNType::get(b.getContext()), code);
+  Value code = arith::TruncIOp::create(b, b.getIntegerType(4),
+                                       arith::ShRUIOp::create(b, byte, shift));
+  Value number =
+      arith::BitcastOp::create(b, Float4E2M1FNType::get(b.getContext()), code);
   return arith::ExtFOp::create(b, b.getF32Type(), number);
 }
 
-/// Loads the values of `access` as f32: a number, or a vector of `type`'s lanes.
+/// Loads the values of `access` as f32: a number, or a vector of `type`'s
+/// lanes.
 Value loadCodes(const Access &access, Position position, Type type) {
   ImplicitLocOpBuilder &b = access.b;
   Addressing &at = access.at;
@@ -157,9 +158,9 @@ Value loadCodes(const Access &access, Position position, Type type) {
   }
   int64_t lanes = vector.getDimSize(0);
   if (lanes % 2 == 0 && getKnownDivisor(access.dim) % 2 == 0)
-    return unpackF4(b, access.load(Pool::values, position, access.dim,
-                                   VectorType::get({lanes / 2},
-                                                   pool.storageType)));
+    return unpackF4(
+        b, access.load(Pool::values, position, access.dim,
+                       VectorType::get({lanes / 2}, pool.storageType)));
   Value result = arith::ConstantOp::create(b, b.getZeroAttr(wide));
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Value dim = at.add(access.dim, at.index(lane));
@@ -188,10 +189,9 @@ Value loadLaneScales(const Access &access, Position position, Type type) {
   // Lanes up to the next multiple of `step` share a scale.
   APInt constant;
   bool known = matchPattern(access.dim, m_ConstantInt(&constant));
-  int64_t step =
-      at.getLayoutAttr().getScaleSlots() == 1
-          ? lanes
-          : std::gcd(getKnownDivisor(access.dim), granularity);
+  int64_t step = at.getLayoutAttr().getScaleSlots() == 1
+                     ? lanes
+                     : std::gcd(getKnownDivisor(access.dim), granularity);
   Type wide = withElement(type, b.getF32Type());
   Value result;
   for (int64_t lane = 0; lane < lanes;) {
@@ -215,8 +215,7 @@ Value loadLaneScales(const Access &access, Position position, Type type) {
 // Patterns
 //===----------------------------------------------------------------------===//
 
-template <typename Op>
-struct LoadPattern : public OpConversionPattern<Op> {
+template <typename Op> struct LoadPattern : public OpConversionPattern<Op> {
   using OpConversionPattern<Op>::OpConversionPattern;
   using OneToNOpAdaptor = typename OpConversionPattern<Op>::OneToNOpAdaptor;
 
@@ -227,9 +226,9 @@ struct LoadPattern : public OpConversionPattern<Op> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Addressing at(b, op.getSource().getType(), adaptor.getSource());
-    Access access(b, at, adaptor.getBatch().front(),
-                  adaptor.getToken().front(), adaptor.getHead().front(),
-                  adaptor.getDim().front(), op.getPolicy(), op.getAlignment());
+    Access access(b, at, adaptor.getBatch().front(), adaptor.getToken().front(),
+                  adaptor.getHead().front(), adaptor.getDim().front(),
+                  op.getPolicy(), op.getAlignment());
     rewriter.replaceOp(op, lower(access, op.getResult().getType()));
     return success();
   }
@@ -249,13 +248,14 @@ struct ConvertLoad : public LoadPattern<LoadOp> {
                                          withElement(type, layout.getDtype())),
                              element)};
       Value codes = loadCodes(access, position, type);
-      return access.inPool(
-          Pool::scales, /*count=*/1, type,
-          [&](Position position) -> SmallVector<Value> {
-            Value scales = loadLaneScales(access, position, type);
-            Value product = arith::MulFOp::create(access.b, codes, scales);
-            return {convertFloat(access.b, product, element)};
-          });
+      return access.inPool(Pool::scales, /*count=*/1, type,
+                           [&](Position position) -> SmallVector<Value> {
+                             Value scales =
+                                 loadLaneScales(access, position, type);
+                             Value product =
+                                 arith::MulFOp::create(access.b, codes, scales);
+                             return {convertFloat(access.b, product, element)};
+                           });
     };
     return access.inPool(Pool::values, lanes, type, values).front();
   }
@@ -269,8 +269,8 @@ struct ConvertLoadQuantized : public LoadPattern<LoadQuantizedOp> {
     return access
         .inPool(Pool::values, lanesOf(type) * per, type,
                 [&](Position position) -> SmallVector<Value> {
-                  return {access.load(Pool::values, position, access.dim,
-                                      type)};
+                  return {
+                      access.load(Pool::values, position, access.dim, type)};
                 })
         .front();
   }
@@ -280,13 +280,13 @@ struct ConvertLoadScale : public LoadPattern<LoadScaleOp> {
   using LoadPattern::LoadPattern;
 
   Value lower(const Access &access, Type type) const override {
-    Type stored = withElement(
-        type, access.at.poolLayout(Pool::scales).storageType);
+    Type stored =
+        withElement(type, access.at.poolLayout(Pool::scales).storageType);
     return access
         .inPool(Pool::scales, lanesOf(type), type,
                 [&](Position position) -> SmallVector<Value> {
-                  Value scale = access.load(Pool::scales, position, access.dim,
-                                            stored);
+                  Value scale =
+                      access.load(Pool::scales, position, access.dim, stored);
                   return {convertFloat(access.b, scale,
                                        getElementTypeOrSelf(type))};
                 })
@@ -304,9 +304,9 @@ struct ConvertStore : public OpConversionPattern<Op> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Addressing at(b, op.getTarget().getType(), adaptor.getTarget());
-    Access access(b, at, adaptor.getBatch().front(),
-                  adaptor.getToken().front(), adaptor.getHead().front(),
-                  adaptor.getDim().front(), op.getPolicy(), op.getAlignment());
+    Access access(b, at, adaptor.getBatch().front(), adaptor.getToken().front(),
+                  adaptor.getHead().front(), adaptor.getDim().front(),
+                  op.getPolicy(), op.getAlignment());
     PoolLayout shape = at.poolLayout(pool);
     Value value =
         convertFloat(b, adaptor.getValue().front(), shape.storageType);
@@ -328,6 +328,6 @@ void mlir::kvcache::populateAccessPatterns(RewritePatternSet &patterns,
                                            const TypeConverter &converter) {
   patterns.add<ConvertLoad, ConvertLoadQuantized, ConvertLoadScale,
                ConvertStore<StoreOp, Pool::values>,
-               ConvertStore<StoreScaleOp, Pool::scales>>(
-      converter, patterns.getContext());
+               ConvertStore<StoreScaleOp, Pool::scales>>(converter,
+                                                         patterns.getContext());
 }

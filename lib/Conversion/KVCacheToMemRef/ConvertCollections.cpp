@@ -14,26 +14,22 @@ using namespace mlir::kvcache;
 
 namespace {
 
-/// The pointer to element `offset` of a memref, as a rank-0 memref.
-Value baseOf(ImplicitLocOpBuilder &b,
-             memref::ExtractStridedMetadataOp metadata) {
-  auto type = cast<MemRefType>(metadata.getBaseBuffer().getType());
-  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  Value offset = b.createOrFold<arith::MulIOp>(
-      metadata.getConstifiedMixedOffset().is<Attribute>()
-          ? arith::ConstantIndexOp::create(
-                b, *getConstantIntValue(metadata.getConstifiedMixedOffset()))
-                .getResult()
-          : metadata.getOffset(),
-      arith::ConstantIndexOp::create(b, bytes));
-  return b.createOrFold<ByteViewOp>(type, metadata.getBaseBuffer(), offset);
-}
-
 /// A size or stride as a value, constant where the type knows it.
 Value toValue(ImplicitLocOpBuilder &b, OpFoldResult number) {
   if (auto value = dyn_cast<Value>(number))
     return value;
   return arith::ConstantIndexOp::create(b, *getConstantIntValue(number));
+}
+
+/// The pointer to the first element of a memref, as a rank-0 memref.
+Value baseOf(ImplicitLocOpBuilder &b,
+             memref::ExtractStridedMetadataOp metadata) {
+  auto type = cast<MemRefType>(metadata.getBaseBuffer().getType());
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  Value offset = b.createOrFold<arith::MulIOp>(
+      toValue(b, metadata.getConstifiedMixedOffset()),
+      arith::ConstantIndexOp::create(b, bytes));
+  return b.createOrFold<ByteViewOp>(type, metadata.getBaseBuffer(), offset);
 }
 
 struct ConvertGetPagedCache : public OpConversionPattern<GetPagedCacheOp> {
@@ -125,9 +121,9 @@ struct ConvertGetCache : public OpConversionPattern<GetCacheOp> {
   }
 };
 
-/// An operand is what it needs of its cache; a cast names the shared table twice.
-template <typename Op>
-struct ConvertRepack : public OpConversionPattern<Op> {
+/// An operand is what it needs of its cache; a cast names the shared table
+/// twice.
+template <typename Op> struct ConvertRepack : public OpConversionPattern<Op> {
   using OpConversionPattern<Op>::OpConversionPattern;
   using OneToNOpAdaptor = typename OpConversionPattern<Op>::OneToNOpAdaptor;
 

@@ -16,8 +16,7 @@ using namespace mlir::kvcache;
 
 namespace {
 
-template <typename Op>
-struct LookupPattern : public OpConversionPattern<Op> {
+template <typename Op> struct LookupPattern : public OpConversionPattern<Op> {
   using OpConversionPattern<Op>::OpConversionPattern;
   using OneToNOpAdaptor = typename OpConversionPattern<Op>::OneToNOpAdaptor;
 
@@ -103,9 +102,9 @@ struct ConvertNumKVRows : public LookupPattern<NumKVRowsOp> {
     Pool pool = poolOf(op);
     Value blocks = at.getValues().pool(pool).blocks;
     Value before = b.createOrFold<arith::SubIOp>(blocks, at.index(1));
-    Value rows = at.add(
-        b.createOrFold<arith::MulIOp>(before, rowsPerBlock(at, pool)),
-        at.index(at.getLayoutAttr().getPageSize()));
+    Value rows =
+        at.add(b.createOrFold<arith::MulIOp>(before, rowsPerBlock(at, pool)),
+               at.index(at.getLayoutAttr().getPageSize()));
     Value none = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, blocks,
                                                at.index(0));
     return {b.createOrFold<arith::SelectOp>(none, at.index(0), rows)};
@@ -127,12 +126,12 @@ struct ConvertRowIdx : public LookupPattern<RowIdxOp> {
                            ImplicitLocOpBuilder &b,
                            Addressing &at) const override {
     Pool pool = poolOf(op);
-    return at.atPosition(
-        pool, op.getPolicy(), adaptor.getBatch().front(),
-        adaptor.getToken().front(), /*alsoInside=*/Value(), b.getIndexType(),
-        [&](Position position) -> SmallVector<Value> {
-          return {rowOf(b, at, pool, position)};
-        });
+    return at.atPosition(pool, op.getPolicy(), adaptor.getBatch().front(),
+                         adaptor.getToken().front(), /*alsoInside=*/Value(),
+                         b.getIndexType(),
+                         [&](Position position) -> SmallVector<Value> {
+                           return {rowOf(b, at, pool, position)};
+                         });
   }
 };
 
@@ -142,13 +141,13 @@ struct ConvertBlockRowIdx : public LookupPattern<BlockRowIdxOp> {
   SmallVector<Value> lower(BlockRowIdxOp op, OneToNOpAdaptor adaptor,
                            ImplicitLocOpBuilder &b,
                            Addressing &at) const override {
-    return at.atPosition(
-        poolOf(op), op.getPolicy(), adaptor.getBatch().front(),
-        adaptor.getToken().front(), /*alsoInside=*/Value(),
-        {b.getIndexType(), b.getIndexType()},
-        [&](Position position) -> SmallVector<Value> {
-          return {at.toIndex(position.block), at.toIndex(position.slot)};
-        });
+    return at.atPosition(poolOf(op), op.getPolicy(), adaptor.getBatch().front(),
+                         adaptor.getToken().front(), /*alsoInside=*/Value(),
+                         {b.getIndexType(), b.getIndexType()},
+                         [&](Position position) -> SmallVector<Value> {
+                           return {at.toIndex(position.block),
+                                   at.toIndex(position.slot)};
+                         });
   }
 };
 
@@ -164,14 +163,15 @@ struct ConvertPopulate : public LookupPattern<PopulateOp> {
     int64_t pageSize = at.getLayoutAttr().getPageSize();
     int64_t inPage = std::min(count, pageSize);
     int64_t pages = count / inPage;
-    Value batch = adaptor.getBatch().front(), token = adaptor.getToken().front();
+    Value batch = adaptor.getBatch().front(),
+          token = adaptor.getToken().front();
 
     if (op.getPolicy() == OutOfRange::trap) {
       Value last = at.add(token, at.index(count - 1));
-      at.trapUnless(at.allBelow(
-          {{batch, at.getValues().batch},
-           {at.divide(token, pageSize), at.getValues().columns},
-           {at.divide(last, pageSize), at.getValues().columns}}));
+      at.trapUnless(
+          at.allBelow({{batch, at.getValues().batch},
+                       {at.divide(token, pageSize), at.getValues().columns},
+                       {at.divide(last, pageSize), at.getValues().columns}}));
     }
     Value token32 = at.toI32(token);
     Value row = b.createOrFold<arith::MulIOp>(
@@ -277,8 +277,7 @@ struct ConvertPagedPtr : public LookupPattern<PtrOp> {
               b.getIndexAttr(view.getDimSize(0)),
               b.getIndexAttr(view.getDimSize(1))};
           SmallVector<OpFoldResult> strides = {
-              b.getIndexAttr(at.poolLayout(pool).rowSize()),
-              b.getIndexAttr(1)};
+              b.getIndexAttr(at.poolLayout(pool).rowSize()), b.getIndexAttr(1)};
           return {memref::ReinterpretCastOp::create(
               b, view, page, OpFoldResult(offset), sizes, strides)};
         });
@@ -297,8 +296,7 @@ struct ConvertScalesRawPtr : public LookupPattern<ScalesRawPtrOp> {
       return {LLVM::ZeroOp::create(b, op.getType())};
     Value address = memref::ExtractAlignedPointerAsIndexOp::create(
         b, at.getValues().scales->base);
-    Value integer =
-        arith::IndexCastUIOp::create(b, b.getI64Type(), address);
+    Value integer = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
     return {LLVM::IntToPtrOp::create(b, op.getType(), integer)};
   }
 };
@@ -307,10 +305,10 @@ struct ConvertScalesRawPtr : public LookupPattern<ScalesRawPtrOp> {
 
 void mlir::kvcache::populateLookupPatterns(RewritePatternSet &patterns,
                                            const TypeConverter &converter) {
-  patterns.add<ConvertCacheLength, ConvertMaxPromptLength,
-               ConvertMaxContextLength, ConvertEmptyCache, ConvertNumKVRows,
-               ConvertRowIdx, ConvertBlockRowIdx, ConvertPopulate,
-               ConvertPagedPtr<BlockPagedPtrOp, false>,
-               ConvertPagedPtr<ScalesBlockPagedPtrOp, true>,
-               ConvertScalesRawPtr>(converter, patterns.getContext());
+  patterns.add<
+      ConvertCacheLength, ConvertMaxPromptLength, ConvertMaxContextLength,
+      ConvertEmptyCache, ConvertNumKVRows, ConvertRowIdx, ConvertBlockRowIdx,
+      ConvertPopulate, ConvertPagedPtr<BlockPagedPtrOp, false>,
+      ConvertPagedPtr<ScalesBlockPagedPtrOp, true>, ConvertScalesRawPtr>(
+      converter, patterns.getContext());
 }

@@ -72,9 +72,9 @@ bool readsPoolsOnly(Operation *func) {
   return !result.wasInterrupted();
 }
 
-/// Attributes of a kernel's pointer arguments. Tables are frozen, hence only read
-/// by anyone. Pools are `noalias` where the kernel writes none: whoever launches
-/// it promises not to write them through another argument.
+/// Attributes of a kernel's pointer arguments. Tables are frozen, hence only
+/// read by anyone. Pools are `noalias` where the kernel writes none: whoever
+/// launches it promises not to write them through another argument.
 DictionaryAttr kernelAttrs(const PagedPart &part, bool poolsAreReadOnly) {
   Builder b(part.type.getContext());
   SmallVector<NamedAttribute> attrs;
@@ -95,8 +95,8 @@ DictionaryAttr kernelAttrs(const PagedPart &part, bool poolsAreReadOnly) {
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// Converts the signature of func.func, gpu.func and the like, and keeps argument
-/// attributes on the arguments they were written for.
+/// Converts the signature of func.func, gpu.func and the like, and keeps
+/// argument attributes on the arguments they were written for.
 struct ConvertFunction
     : public OpInterfaceConversionPattern<FunctionOpInterface> {
   using OpInterfaceConversionPattern::OpInterfaceConversionPattern;
@@ -184,9 +184,8 @@ struct ConvertGPUReturn : public OpConversionPattern<gpu::ReturnOp> {
   LogicalResult
   matchAndRewrite(gpu::ReturnOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.modifyOpInPlace(op, [&] {
-      op->setOperands(flatten(adaptor.getOperands()));
-    });
+    rewriter.modifyOpInPlace(
+        op, [&] { op->setOperands(flatten(adaptor.getOperands())); });
     return success();
   }
 };
@@ -200,11 +199,11 @@ struct ConvertSelect : public OpConversionPattern<arith::SelectOp> {
     SmallVector<Value> selected;
     for (auto [ifTrue, ifFalse] :
          llvm::zip_equal(adaptor.getTrueValue(), adaptor.getFalseValue()))
-      selected.push_back(arith::SelectOp::create(
-          rewriter, op.getLoc(), adaptor.getCondition().front(), ifTrue,
-          ifFalse));
-    rewriter.replaceOpWithMultiple(
-        op, SmallVector<SmallVector<Value>>{selected});
+      selected.push_back(arith::SelectOp::create(rewriter, op.getLoc(),
+                                                 adaptor.getCondition().front(),
+                                                 ifTrue, ifFalse));
+    rewriter.replaceOpWithMultiple(op,
+                                   SmallVector<SmallVector<Value>>{selected});
     return success();
   }
 };
@@ -216,12 +215,8 @@ struct ConvertSwitch : public OpConversionPattern<cf::SwitchOp> {
   matchAndRewrite(cf::SwitchOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     SmallVector<SmallVector<Value>> cases;
-    size_t next = 0;
-    for (OperandRange operands : op.getCaseOperands()) {
-      cases.push_back(flatten(
-          adaptor.getCaseOperands().slice(next, operands.size())));
-      next += operands.size();
-    }
+    for (ArrayRef<ValueRange> operands : adaptor.getCaseOperands())
+      cases.push_back(flatten(operands));
     SmallVector<ValueRange> ranges(cases.begin(), cases.end());
     rewriter.replaceOpWithNewOp<cf::SwitchOp>(
         op, adaptor.getFlag().front(), op.getDefaultDestination(),
@@ -231,8 +226,7 @@ struct ConvertSwitch : public OpConversionPattern<cf::SwitchOp> {
   }
 };
 
-struct ConvertExecuteRegion
-    : public OpConversionPattern<scf::ExecuteRegionOp> {
+struct ConvertExecuteRegion : public OpConversionPattern<scf::ExecuteRegionOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
@@ -246,8 +240,8 @@ struct ConvertExecuteRegion
         return failure();
       counts.push_back(types.size() - before);
     }
-    auto converted = scf::ExecuteRegionOp::create(
-        rewriter, op.getLoc(), types, op.getNoInlineAttr());
+    auto converted = scf::ExecuteRegionOp::create(rewriter, op.getLoc(), types,
+                                                  op.getNoInlineAttr());
     rewriter.inlineRegionBefore(op.getRegion(), converted.getRegion(),
                                 converted.getRegion().end());
     SmallVector<SmallVector<Value>> replacements;

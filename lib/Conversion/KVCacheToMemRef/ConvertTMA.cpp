@@ -46,8 +46,8 @@ FailureOr<Value> encode(ImplicitLocOpBuilder &b, Operation *op, Value memref,
   auto type = cast<MemRefType>(memref.getType());
   int64_t rank = type.getRank();
   FailureOr<LLVM::LLVMFuncOp> encoder = LLVM::lookupOrCreateFn(
-      b, module, encodeName,
-      {i64, pointer, i64, i64, i64, i64, i64, pointer}, pointer);
+      b, module, encodeName, {i64, pointer, i64, i64, i64, i64, i64, pointer},
+      pointer);
   if (failed(encoder))
     return failure();
 
@@ -57,15 +57,16 @@ FailureOr<Value> encode(ImplicitLocOpBuilder &b, Operation *op, Value memref,
   auto array = LLVM::LLVMArrayType::get(i64, rank);
   auto descriptorType = LLVM::LLVMStructType::getLiteral(
       context, {pointer, pointer, i64, array, array});
-  Value descriptor = UnrealizedConversionCastOp::create(b, descriptorType, memref)
-                         .getResult(0);
+  Value descriptor =
+      UnrealizedConversionCastOp::create(b, descriptorType, memref)
+          .getResult(0);
   Value descriptorAt =
       LLVM::AllocaOp::create(b, pointer, descriptorType, number(1));
   LLVM::StoreOp::create(b, descriptor, descriptorAt);
   Value boxAt = LLVM::AllocaOp::create(b, pointer, i64, number(rank));
   for (auto [index, size] : llvm::enumerate(box)) {
-    Value place = LLVM::GEPOp::create(b, pointer, i64, boxAt,
-                                      LLVM::GEPArg(index));
+    Value place =
+        LLVM::GEPOp::create(b, pointer, i64, boxAt, LLVM::GEPArg(index));
     LLVM::StoreOp::create(b, number(size), place);
   }
   return LLVM::CallOp::create(
@@ -78,8 +79,8 @@ FailureOr<Value> encode(ImplicitLocOpBuilder &b, Operation *op, Value memref,
       .getResult();
 }
 
-/// A ragged map has a second dimension of BN rows, at whose end the rows that are
-/// not live lie outside.
+/// A ragged map has a second dimension of BN rows, at whose end the rows that
+/// are not live lie outside.
 template <typename TMAOp, bool ragged>
 struct ConvertCreateTMA : public OpConversionPattern<TMAOp> {
   using OpConversionPattern<TMAOp>::OpConversionPattern;

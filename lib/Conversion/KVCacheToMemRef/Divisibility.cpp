@@ -92,15 +92,13 @@ static int64_t divisorOf(Value value, unsigned depth) {
                    divisorOf(op->getOperand(1), depth));
   if (auto shift = dyn_cast<arith::ShLIOp>(op)) {
     APInt amount;
-    if (matchPattern(shift.getRhs(), m_ConstantInt(&amount)) &&
-        amount.ult(32))
+    if (matchPattern(shift.getRhs(), m_ConstantInt(&amount)) && amount.ult(32))
       return product(divisorOf(shift.getLhs(), depth),
                      int64_t(1) << amount.getZExtValue());
     return 1;
   }
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
-    return divisorOf(apply.getAffineMap().getResult(0),
-                     apply.getMapOperands(),
+    return divisorOf(apply.getAffineMap().getResult(0), apply.getMapOperands(),
                      apply.getAffineMap().getNumDims(), depth);
   return 1;
 }

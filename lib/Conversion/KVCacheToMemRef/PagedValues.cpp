@@ -25,8 +25,8 @@ struct Shape {
 };
 } // namespace
 
-/// Calls `visit` with the description and the place of every value of `paged`, in
-/// order. `Values` is `PagedValues` or const.
+/// Calls `visit` with the description and the place of every value of `paged`,
+/// in order. `Values` is `PagedValues` or const.
 template <typename Values, typename Visit>
 static void forEachValue(Type paged, Values &values, Visit visit) {
   Shape shape(paged);
@@ -49,9 +49,9 @@ static void forEachValue(Type paged, Values &values, Visit visit) {
     scalar(i32, names[4], pool.tableStride);
   };
   if (shape.values)
-    visitPool(*values.values, Pool::values, /*table=*/true,
-              {"values", "values_pitch", "values_blocks", "table",
-               "table_stride"});
+    visitPool(
+        *values.values, Pool::values, /*table=*/true,
+        {"values", "values_pitch", "values_blocks", "table", "table_stride"});
   if (shape.scales)
     visitPool(*values.scales, Pool::scales, shape.scalesTable,
               {"scales", "scales_pitch", "scales_blocks", "scales_table",

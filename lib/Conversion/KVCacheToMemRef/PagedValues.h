@@ -14,7 +14,8 @@ namespace mlir::kvcache {
 /// What is known of one pool at run time.
 struct PoolValues {
   /// `memref<storage>`: element 0 of block 0, of the layer and side where the
-  /// value is a cache or an operand, of the whole pool where it is a collection.
+  /// value is a cache or an operand, of the whole pool where it is a
+  /// collection.
   Value base;
   /// `index`: bytes from block to block.
   Value pitch;
@@ -27,8 +28,8 @@ struct PoolValues {
 };
 
 /// The builtin values that stand for a collection, a cache or an operand. Their
-/// number and order follow from the type alone, and are the ABI of a kernel that
-/// takes such a value; see `getPagedParts`.
+/// number and order follow from the type alone, and are the ABI of a kernel
+/// that takes such a value; see `getPagedParts`.
 struct PagedValues {
   /// Absent in a scales operand, which speaks of one pool.
   std::optional<PoolValues> values;
@@ -68,9 +69,10 @@ struct PagedPart {
 
 /// What `paged`, a type of the dialect, lowers to, in order: for the value pool
 /// (but in a scales operand) base, pitch, blocks, table, table stride; for the
-/// scales pool (where there are scales) base, pitch, blocks, and, where the table
-/// is its own or the value is a scales operand, table and table stride; then
-/// lengths, batch, columns, max_prompt, max_cache; for a collection, layers.
+/// scales pool (where there are scales) base, pitch, blocks, and, where the
+/// table is its own or the value is a scales operand, table and table stride;
+/// then lengths, batch, columns, max_prompt, max_cache; for a collection,
+/// layers.
 SmallVector<PagedPart> getPagedParts(Type paged);
 
 /// Names the values that `flat`, as `getPagedParts` has them, are.

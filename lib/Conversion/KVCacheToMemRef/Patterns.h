@@ -22,8 +22,8 @@ void populateTMAPatterns(RewritePatternSet &patterns,
 void populateSignaturePatterns(RewritePatternSet &patterns,
                                const TypeConverter &converter);
 
-/// Reports, in the words of a user, what cannot be lowered: dialect types inside
-/// other types, and operations that do not know what to do with them.
+/// Reports, in the words of a user, what cannot be lowered: dialect types
+/// inside other types, and operations that do not know what to do with them.
 LogicalResult checkLowerable(Operation *root);
 
 } // namespace mlir::kvcache

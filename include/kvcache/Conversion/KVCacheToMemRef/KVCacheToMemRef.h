@@ -20,8 +20,8 @@ namespace mlir::kvcache {
 #include "kvcache/Conversion/Passes.h.inc"
 
 /// Teaches `converter` that a type of the dialect becomes several builtin ones:
-/// pointers (rank-0 memrefs) and scalars, whose number and order follow from the
-/// type.
+/// pointers (rank-0 memrefs) and scalars, whose number and order follow from
+/// the type.
 void populateKVCacheToMemRefTypeConversion(TypeConverter &converter);
 
 /// Adds the patterns that lower kvcache operations and the function signatures,
