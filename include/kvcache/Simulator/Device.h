@@ -176,7 +176,7 @@ private:
 
 /// Largest shared memory of a block, in bytes, for a PTX target ("sm_90a").
 uint32_t maxSharedBytes(std::string_view target);
-constexpr uint32_t maxThreadsPerBlock = 1024;
+inline constexpr uint32_t maxThreadsPerBlock = 1024;
 
 } // namespace ptxsim
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loads and stores of every space, with their checks.
+#include "Checks.h"
+#include "Handlers.h"
+#include "State.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+
+static const char *spaceName(Space space) {
+  switch (space) {
+  case Space::Shared:
+    return "shared";
+  case Space::Local:
+    return "local";
+  case Space::Param:
+    return "parameter";
+  case Space::Const:
+    return "constant";
+  default:
+    return "global";
+  }
+}
+
+static const char *modeName(AccessMode mode) {
+  return mode == AccessMode::Read    ? "read"
+         : mode == AccessMode::Write ? "write"
+                                     : "atomic access";
+}
+
+static char *illegal(Warp &warp, const Inst &inst, unsigned lane,
+                     uint64_t address, Space space, std::string_view kind,
+                     const std::string &message) {
+  report(warp, inst, lane, MemCheck, kind, message, &address, space);
+  // Without the tool the access ends the kernel, as it does on a device.
+  if (!(warp.block->launch->tools & MemCheck))
+    warp.worker->fail(warp, message);
+  return nullptr;
+}
+
+static std::string accessWords(AccessMode mode, unsigned bytes, Space space) {
+  return std::string(modeName(mode)) + " of " + std::to_string(bytes) +
+         " bytes of " + spaceName(space) + " memory";
+}
+
+static char *outOfBounds(Warp &warp, const Inst &inst, unsigned lane,
+                         uint64_t address, unsigned bytes, Space space,
+                         AccessMode mode) {
+  return illegal(warp, inst, lane, address, space, "out-of-bounds",
+                 accessWords(mode, bytes, space) + " out of bounds");
+}
+
+static char *resolveShared(Warp &warp, const Inst &inst, unsigned lane,
+                           uint64_t address, unsigned bytes, AccessMode mode) {
+  Block *block = warp.block;
+  uint64_t rank = (address & 0xffffffff) >> sharedRankShift;
+  if (rank != 0) {
+    if (rank > block->cluster->blocks.size())
+      return outOfBounds(warp, inst, lane, address, bytes, Space::Shared,
+                         mode);
+    block = &block->cluster->blocks[rank - 1];
+  }
+  uint64_t offset = address & sharedOffsetMask;
+  if (offset + bytes > block->shared.size())
+    return outOfBounds(warp, inst, lane, address, bytes, Space::Shared, mode);
+  if (block->launch->tools && block->shadow &&
+      !checkShared(warp, inst, lane, *block, uint32_t(offset), bytes, mode))
+    return outOfBounds(warp, inst, lane, address, bytes, Space::Shared, mode);
+  return block->shared.data() + offset;
+}
+
+static char *resolveGlobal(Warp &warp, const Inst &inst, unsigned lane,
+                           uint64_t address, unsigned bytes, AccessMode mode) {
+  const Allocation *a = warp.block->launch->memory->find(address);
+  if (!a || bytes > a->end - address)
+    return outOfBounds(warp, inst, lane, address, bytes, Space::Global, mode);
+  if (mode != AccessMode::Read && a->readOnly)
+    return illegal(warp, inst, lane, address, Space::Global,
+                   "write-to-constant",
+                   accessWords(mode, bytes, Space::Const) +
+                       ", which is read-only");
+  if (warp.block->launch->instrumented)
+    checkGlobal(warp, inst, lane, *a, address, bytes, mode);
+  else if (!a->readOnly)
+    warp.allocBegin = a->begin, warp.allocEnd = a->end;
+  return reinterpret_cast<char *>(address);
+}
+
+char *ptxsim::resolve(Warp &warp, const Inst &inst, unsigned lane,
+                      uint64_t address, unsigned bytes, unsigned align,
+                      Space space, AccessMode mode) {
+  if (space == Space::Generic) {
+    switch (address & windowMask) {
+    case sharedWindow:
+      space = Space::Shared;
+      break;
+    case localWindow:
+      space = Space::Local;
+      break;
+    case paramWindow:
+      space = Space::Param;
+      break;
+    default:
+      space = Space::Global;
+    }
+  }
+  if (address & (align - 1))
+    return illegal(warp, inst, lane, address, space, "misaligned",
+                   accessWords(mode, bytes, space) +
+                       " is not aligned to " + std::to_string(align) +
+                       " bytes");
+  switch (space) {
+  case Space::Shared:
+    return resolveShared(warp, inst, lane, address, bytes, mode);
+  case Space::Local: {
+    Block &block = *warp.block;
+    uint64_t offset = address & 0xffffffff;
+    uint64_t size = block.launch->program->localBytes;
+    if (offset + bytes > size ||
+        !checkLocal(warp, inst, lane, uint32_t(offset), bytes, mode))
+      return outOfBounds(warp, inst, lane, address, bytes, space, mode);
+    uint64_t thread = warp.index * 32 + lane;
+    return block.local.data() + thread * block.launch->localStride + offset;
+  }
+  case Space::Param: {
+    uint64_t offset = address & 0xffffffff;
+    std::vector<char> &params = warp.block->launch->params;
+    if (offset + bytes > warp.block->launch->program->kernel->info.paramBytes)
+      return outOfBounds(warp, inst, lane, address, bytes, space, mode);
+    if (mode != AccessMode::Read)
+      return illegal(warp, inst, lane, address, space, "write-to-parameter",
+                     accessWords(mode, bytes, space) + ", which is read-only");
+    return params.data() + offset;
+  }
+  default:
+    return resolveGlobal(warp, inst, lane, address, bytes, mode);
+  }
+}
+
+static uint64_t extend(const char *p, unsigned bytes, bool isSigned) {
+  uint64_t v = 0;
+  memcpy(&v, p, bytes);
+  if (isSigned && bytes < 8) {
+    unsigned shift = 64 - 8 * bytes;
+    v = uint64_t(int64_t(v << shift) >> shift);
+  }
+  return v;
+}
+
+static void gatherAddresses(const Warp &w, const Inst &i, uint32_t mask,
+                            uint64_t *addresses) {
+  forLanes(mask, [&, addresses](unsigned l) {
+    addresses[l] = laneAddress(w, i, l);
+  });
+}
+
+void ptxsim::loadHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned bytes = unsigned(i.size) * i.count;
+  uint64_t addresses[32];
+  gatherAddresses(w, i, mask, addresses);
+  if (w.block->launch->instrumented)
+    countAccess(w, i, mask, addresses, bytes, AccessMode::Read);
+  bool isSigned = i.flags & AccessSigned;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    const char *p =
+        resolve(w, i, l, addresses[l], bytes, bytes, i.space, AccessMode::Read);
+    for (unsigned k = 0; k < i.count; ++k) {
+      const OperandSlot &o = w.operands[i.operands + k];
+      if (o.discard)
+        continue;
+      if (o.width == 16) {
+        if (p)
+          memcpy(w.regs + o.slot + l * 16, p + k * 16, 16);
+        else
+          memset(w.regs + o.slot + l * 16, 0, 16);
+        continue;
+      }
+      uint64_t v = p ? extend(p + k * i.size, i.size, isSigned) : 0;
+      writeLane(w, o.slot, o.width, l, v);
+    }
+  }
+}
+
+void ptxsim::storeHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned bytes = unsigned(i.size) * i.count;
+  uint64_t addresses[32];
+  gatherAddresses(w, i, mask, addresses);
+  if (w.block->launch->instrumented)
+    countAccess(w, i, mask, addresses, bytes, AccessMode::Write);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    char *p = resolve(w, i, l, addresses[l], bytes, bytes, i.space,
+                      AccessMode::Write);
+    if (!p)
+      continue;
+    for (unsigned k = 0; k < i.count; ++k) {
+      const OperandSlot &o = w.operands[i.operands + k];
+      memcpy(p + k * i.size, w.regs + o.slot + l * o.width, i.size);
+    }
+  }
+}
+
+void ptxsim::loadParamHandler(Warp &w, const Inst &i, uint32_t mask) {
+  for (unsigned k = 0; k < i.count; ++k) {
+    const OperandSlot &o = w.operands[i.operands + k];
+    if (o.discard)
+      continue;
+    const char *p = w.params + i.imm + k * i.size;
+    if (o.width == 16) {
+      forLanes(mask,
+               [&](unsigned l) { memcpy(w.regs + o.slot + l * 16, p, 16); });
+      continue;
+    }
+    uint64_t v = extend(p, i.size, i.flags & AccessSigned);
+    auto spread = [&](auto *d) {
+      forLanes(mask, [=](unsigned l) {
+        d[l] = std::remove_reference_t<decltype(*d)>(v);
+      });
+    };
+    if (o.width == 2)
+      spread(w.reg<uint16_t>(o.slot));
+    else if (o.width == 4)
+      spread(w.reg<uint32_t>(o.slot));
+    else
+      spread(w.reg<uint64_t>(o.slot));
+  }
+}
+
+/// A prefetch of a bad address does nothing on a device either.
+void ptxsim::prefetchHandler(Warp &, const Inst &, uint32_t) {}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// atom and red. Blocks may run on several host threads, so these are atomic on
+// the host too.
+#include "FloatFormats.h"
+#include "Handlers.h"
+#include "State.h"
+
+using namespace ptxsim;
+
+namespace {
+
+template <typename T> struct Word {
+  using Type = std::conditional_t<
+      sizeof(T) == 2, uint16_t,
+      std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+};
+
+/// Two narrow floats in a word.
+struct HalfPair {
+  uint32_t bits;
+};
+struct BFloatPair {
+  uint32_t bits;
+};
+struct HalfValue {
+  uint16_t bits;
+};
+struct BFloatValue {
+  uint16_t bits;
+};
+
+template <typename T> T add(T a, T b) { return T(a + b); }
+template <> int32_t add(int32_t a, int32_t b) {
+  return int32_t(uint32_t(a) + uint32_t(b));
+}
+template <> int64_t add(int64_t a, int64_t b) {
+  return int64_t(uint64_t(a) + uint64_t(b));
+}
+template <> float add(float a, float b) {
+  float s = a + b;
+  return s == s ? s : bitCast<float>(canonicalNaN32);
+}
+uint16_t addHalf(uint16_t a, uint16_t b) {
+  return floatToHalf(halfToFloat(a) + halfToFloat(b));
+}
+uint16_t addBfloat(uint16_t a, uint16_t b) {
+  return floatToBfloat(bfloatToFloat(a) + bfloatToFloat(b));
+}
+template <> HalfValue add(HalfValue a, HalfValue b) {
+  return {addHalf(a.bits, b.bits)};
+}
+template <> BFloatValue add(BFloatValue a, BFloatValue b) {
+  return {addBfloat(a.bits, b.bits)};
+}
+template <> HalfPair add(HalfPair a, HalfPair b) {
+  return {uint32_t(addHalf(uint16_t(a.bits >> 16), uint16_t(b.bits >> 16)))
+              << 16 |
+          addHalf(uint16_t(a.bits), uint16_t(b.bits))};
+}
+template <> BFloatPair add(BFloatPair a, BFloatPair b) {
+  return {uint32_t(addBfloat(uint16_t(a.bits >> 16), uint16_t(b.bits >> 16)))
+              << 16 |
+          addBfloat(uint16_t(a.bits), uint16_t(b.bits))};
+}
+
+template <typename T, AtomicOp Op> T apply(T old, T b, T c) {
+  (void)c;
+  if constexpr (Op == AtomicOp::Add)
+    return add<T>(old, b);
+  else if constexpr (Op == AtomicOp::Min)
+    return b < old ? b : old;
+  else if constexpr (Op == AtomicOp::Max)
+    return b > old ? b : old;
+  else if constexpr (Op == AtomicOp::And)
+    return old & b;
+  else if constexpr (Op == AtomicOp::Or)
+    return old | b;
+  else if constexpr (Op == AtomicOp::Xor)
+    return old ^ b;
+  else if constexpr (Op == AtomicOp::Exch)
+    return b;
+  else if constexpr (Op == AtomicOp::Cas)
+    return old == b ? c : old;
+  else if constexpr (Op == AtomicOp::Inc)
+    return old >= b ? T(0) : T(old + 1);
+  else
+    return old == 0 || old > b ? b : T(old - 1);
+}
+
+template <typename T, AtomicOp Op>
+void atomic(Warp &w, const Inst &i, uint32_t mask) {
+  using W = typename Word<T>::Type;
+  uint64_t addresses[32];
+  forLanes(mask,
+           [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
+  if (w.block->launch->instrumented)
+    countAccess(w, i, mask, addresses, sizeof(T), AccessMode::Atomic);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    char *p = resolve(w, i, l, addresses[l], sizeof(T), sizeof(T), i.space,
+                      AccessMode::Atomic);
+    T b = bitCast<T>(W(readLane(w, i.b, sizeof(T), l)));
+    T c = i.c == noSlot ? b : bitCast<T>(W(readLane(w, i.c, sizeof(T), l)));
+    W old = 0;
+    if (p) {
+      W *word = reinterpret_cast<W *>(p);
+      old = __atomic_load_n(word, __ATOMIC_RELAXED);
+      W next;
+      do {
+        next = bitCast<W>(apply<T, Op>(bitCast<T>(old), b, c));
+      } while (!__atomic_compare_exchange_n(word, &old, next, false,
+                                            __ATOMIC_SEQ_CST,
+                                            __ATOMIC_RELAXED));
+    }
+    if (i.dst != noSlot)
+      writeLane(w, i.dst, sizeof(T), l, old);
+  }
+}
+
+template <typename T> Handler pickInteger(AtomicOp op) {
+  switch (op) {
+  case AtomicOp::Add:
+    return atomic<T, AtomicOp::Add>;
+  case AtomicOp::Min:
+    return atomic<T, AtomicOp::Min>;
+  case AtomicOp::Max:
+    return atomic<T, AtomicOp::Max>;
+  default:
+    return nullptr;
+  }
+}
+
+template <typename T> Handler pickBits(AtomicOp op) {
+  switch (op) {
+  case AtomicOp::And:
+    return atomic<T, AtomicOp::And>;
+  case AtomicOp::Or:
+    return atomic<T, AtomicOp::Or>;
+  case AtomicOp::Xor:
+    return atomic<T, AtomicOp::Xor>;
+  case AtomicOp::Exch:
+    return atomic<T, AtomicOp::Exch>;
+  case AtomicOp::Cas:
+    return atomic<T, AtomicOp::Cas>;
+  default:
+    return nullptr;
+  }
+}
+
+} // namespace
+
+Handler ptxsim::atomicHandler(AtomicOp op, Type type) {
+  bool isAdd = op == AtomicOp::Add;
+  switch (type) {
+  case Type::B16:
+    return op == AtomicOp::Cas ? Handler(atomic<uint16_t, AtomicOp::Cas>)
+                               : nullptr;
+  case Type::B32:
+    return pickBits<uint32_t>(op);
+  case Type::B64:
+    return pickBits<uint64_t>(op);
+  case Type::U32:
+    return op == AtomicOp::Inc   ? atomic<uint32_t, AtomicOp::Inc>
+           : op == AtomicOp::Dec ? atomic<uint32_t, AtomicOp::Dec>
+                                 : pickInteger<uint32_t>(op);
+  case Type::S32:
+    return pickInteger<int32_t>(op);
+  case Type::U64:
+    return pickInteger<uint64_t>(op);
+  case Type::S64:
+    return op == AtomicOp::Add ? Handler(atomic<uint64_t, AtomicOp::Add>)
+                               : pickInteger<int64_t>(op);
+  case Type::F32:
+    return isAdd ? Handler(atomic<float, AtomicOp::Add>) : nullptr;
+  case Type::F64:
+    return isAdd ? Handler(atomic<double, AtomicOp::Add>) : nullptr;
+  case Type::F16:
+    return isAdd ? Handler(atomic<HalfValue, AtomicOp::Add>) : nullptr;
+  case Type::BF16:
+    return isAdd ? Handler(atomic<BFloatValue, AtomicOp::Add>) : nullptr;
+  case Type::F16x2:
+    return isAdd ? Handler(atomic<HalfPair, AtomicOp::Add>) : nullptr;
+  case Type::BF16x2:
+    return isAdd ? Handler(atomic<BFloatPair, AtomicOp::Add>) : nullptr;
+  default:
+    return nullptr;
+  }
+}

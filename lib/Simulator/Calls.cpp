@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arguments of device functions, and the functions the driver provides.
+#include "Handlers.h"
+#include "State.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace ptxsim;
+
+/// Inst::imm: offsets from and to in the thread's local memory; Inst::target:
+/// bytes.
+void ptxsim::copyLocalHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t from = uint32_t(uint64_t(i.imm) >> 32), to = uint32_t(i.imm);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    char *local = w.block->local.data() +
+                  (w.index * 32 + l) * w.block->launch->localStride;
+    memmove(local + to, local + from, size_t(i.target));
+  }
+}
+
+static uint64_t localValue(Warp &w, const Inst &i, unsigned lane, unsigned arg,
+                           unsigned bytes) {
+  uint32_t offset = *w.reg<uint32_t>(w.operands[i.operands + arg].slot);
+  uint64_t v = 0;
+  memcpy(&v,
+         w.block->local.data() +
+             (w.index * 32 + lane) * w.block->launch->localStride + offset,
+         bytes);
+  return v;
+}
+
+static bool readString(Warp &w, const Inst &i, unsigned lane, uint64_t address,
+                       std::string &out) {
+  for (unsigned n = 0; n < 65536; ++n) {
+    char *p = resolve(w, i, lane, address + n, 1, 1, Space::Generic,
+                      AccessMode::Read);
+    if (!p)
+      return false;
+    if (!*p)
+      return true;
+    out += *p;
+  }
+  return true;
+}
+
+/// Reads the next argument: 4 or 8 bytes, aligned to its size.
+static bool nextArgument(Warp &w, const Inst &i, unsigned lane,
+                         uint64_t &address, unsigned bytes, uint64_t &value) {
+  address = (address + bytes - 1) / bytes * bytes;
+  char *p = resolve(w, i, lane, address, bytes, bytes, Space::Generic,
+                    AccessMode::Read);
+  value = 0;
+  if (p)
+    memcpy(&value, p, bytes);
+  address += bytes;
+  return p != nullptr;
+}
+
+static std::string format(Warp &w, const Inst &i, unsigned lane,
+                          const std::string &text, uint64_t arguments,
+                          int &count) {
+  std::string out;
+  for (size_t k = 0; k < text.size(); ++k) {
+    if (text[k] != '%') {
+      out += text[k];
+      continue;
+    }
+    size_t begin = k++;
+    if (k < text.size() && text[k] == '%') {
+      out += '%';
+      continue;
+    }
+    std::string spec = "%";
+    auto digits = [&] {
+      std::string width;
+      if (k < text.size() && text[k] == '*') {
+        uint64_t v = 0;
+        nextArgument(w, i, lane, arguments, 4, v);
+        width = std::to_string(int32_t(v));
+        ++k;
+      } else {
+        while (k < text.size() && text[k] >= '0' && text[k] <= '9')
+          width += text[k++];
+      }
+      // A width is memory: keep it small.
+      return width.size() > 4 ? std::string("9999") : width;
+    };
+    while (k < text.size() && std::string("-+ #0").find(text[k]) !=
+                                  std::string::npos && spec.size() < 8)
+      spec += text[k++];
+    spec += digits();
+    if (k < text.size() && text[k] == '.') {
+      ++k;
+      spec += "." + digits();
+    }
+    unsigned longs = 0;
+    while (k < text.size() &&
+           std::string("hljztL").find(text[k]) != std::string::npos) {
+      longs += text[k] != 'h';
+      ++k;
+    }
+    char kind = k < text.size() ? text[k] : '\0';
+    char buffer[16384];
+    uint64_t v = 0;
+    if (std::string("diouxXc").find(kind) != std::string::npos && kind) {
+      if (!nextArgument(w, i, lane, arguments, longs ? 8 : 4, v))
+        break;
+      spec += kind == 'c' ? "" : "ll";
+      spec += kind;
+      long long value = longs || (kind != 'd' && kind != 'i')
+                            ? static_cast<long long>(v)
+                            : static_cast<long long>(int32_t(v));
+      if (kind == 'c')
+        snprintf(buffer, sizeof buffer, spec.c_str(), int(value));
+      else
+        snprintf(buffer, sizeof buffer, spec.c_str(), value);
+      out += buffer;
+    } else if (std::string("aAeEfFgG").find(kind) != std::string::npos &&
+               kind) {
+      if (!nextArgument(w, i, lane, arguments, 8, v))
+        break;
+      spec += kind;
+      snprintf(buffer, sizeof buffer, spec.c_str(), bitCast<double>(v));
+      out += buffer;
+    } else if (kind == 'p') {
+      if (!nextArgument(w, i, lane, arguments, 8, v))
+        break;
+      snprintf(buffer, sizeof buffer, "0x%llx",
+               static_cast<unsigned long long>(v));
+      out += buffer;
+    } else if (kind == 's') {
+      std::string s;
+      if (!nextArgument(w, i, lane, arguments, 8, v) ||
+          !readString(w, i, lane, v, s))
+        break;
+      spec += kind;
+      snprintf(buffer, sizeof buffer, spec.c_str(), s.c_str());
+      out += buffer;
+    } else {
+      out += text.substr(begin, k - begin + 1);
+      continue;
+    }
+    ++count;
+  }
+  return out;
+}
+
+static void emitText(Warp &w, const std::string &text) {
+  const LaunchOptions &options = *w.block->launch->options;
+  // Kernels that print run on one worker, so the order is fixed.
+  if (options.print)
+    options.print(text);
+  else
+    fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void ptxsim::vprintfHandler(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    std::string text;
+    if (!readString(w, i, l, localValue(w, i, l, 0, 8), text))
+      continue;
+    int count = 0;
+    emitText(w, format(w, i, l, text, localValue(w, i, l, 1, 8), count));
+    if (i.numOperands > 2) {
+      uint32_t offset = *w.reg<uint32_t>(w.operands[i.operands + 2].slot);
+      memcpy(w.block->local.data() +
+                 (w.index * 32 + l) * w.block->launch->localStride + offset,
+             &count, 4);
+    }
+  }
+}
+
+/// __assertfail(message, file, line, function, char size)
+void ptxsim::assertFailHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned l = unsigned(__builtin_ctz(mask));
+  std::string message, file, function;
+  readString(w, i, l, localValue(w, i, l, 0, 8), message);
+  readString(w, i, l, localValue(w, i, l, 1, 8), file);
+  readString(w, i, l, localValue(w, i, l, 3, 8), function);
+  std::string text = "assertion '" + message + "' failed at " + file + ":" +
+                     std::to_string(localValue(w, i, l, 2, 4)) + " in " +
+                     function;
+  report(w, i, l, MemCheck, "assertion", text);
+  w.worker->fail(w, text);
+}

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Integer, bit and floating-point arithmetic.
+#include "Decoder.h"
+#include "Handlers.h"
+
+using namespace ptxsim;
+
+namespace {
+
+InstClass classOf(Type type) {
+  return isFloat(type) ? InstClass::Float : InstClass::Integer;
+}
+
+/// dst and sources of one type.
+void plainOperands(Statement &s, Type type, size_t sources) {
+  if (!s.expectOperands(1 + sources))
+    return;
+  s.inst.dst = s.dst(0, type);
+  uint32_t *slots[] = {&s.inst.a, &s.inst.b, &s.inst.c};
+  for (size_t i = 0; i < sources; ++i)
+    *slots[i] = s.src(1 + i, type);
+}
+
+uint8_t takeFloatFlags(Statement &s) {
+  uint8_t flags = 0;
+  if (s.take("ftz"))
+    flags |= FloatFtz;
+  if (s.take("sat"))
+    flags |= FloatSat;
+  return flags;
+}
+
+/// The handler a directed rounding mode wraps; MXCSR does the rounding.
+void emitRounded(Statement &s, Type type, Handler fn) {
+  static constexpr std::initializer_list<std::string_view> modes = {
+      "rn", "rz", "rm", "rp"};
+  int mode = s.takeOneOf(modes);
+  if (mode <= 0) {
+    s.emit(classOf(type), fn);
+    return;
+  }
+  if (type != Type::F32 && type != Type::F64) {
+    s.fail("directed rounding of ." + std::string(typeInfo(type).name) +
+           " is not supported");
+    return;
+  }
+  if (!fn) {
+    s.emit(classOf(type), nullptr);
+    return;
+  }
+  s.inst.imm = int64_t(reinterpret_cast<uintptr_t>(fn));
+  s.inst.op = uint8_t(mode);
+  s.emit(classOf(type), roundedHandler);
+}
+
+template <IntOp Int, FloatOp Float> void decodeAddSub(Statement &s) {
+  bool carryOut = s.take("cc");
+  bool saturate = s.has("sat");
+  Type type = s.needType();
+  if (isFloat(type)) {
+    uint8_t flags = takeFloatFlags(s);
+    plainOperands(s, type, 2);
+    emitRounded(s, type, isa().floating(Float, type, flags));
+    return;
+  }
+  plainOperands(s, type, 2);
+  if (carryOut) {
+    s.inst.c = s.builder.carrySlot();
+    s.emit(InstClass::Integer,
+           isa().bits(Int == IntOp::Add ? BitOp::AddCC : BitOp::SubCC, type));
+    return;
+  }
+  IntOp op = Int;
+  if (saturate && s.take("sat"))
+    op = Int == IntOp::Add ? IntOp::AddSat : IntOp::SubSat;
+  s.emit(InstClass::Integer, isa().integer(op, type));
+}
+
+template <BitOp Plain, BitOp WithOut> void decodeCarry(Statement &s) {
+  bool carryOut = s.take("cc");
+  Type type = s.needType();
+  plainOperands(s, type, 2);
+  s.inst.c = s.builder.carrySlot();
+  s.emit(InstClass::Integer, isa().bits(carryOut ? WithOut : Plain, type));
+}
+
+Type widened(Type type) {
+  switch (type) {
+  case Type::U16:
+    return Type::U32;
+  case Type::S16:
+    return Type::S32;
+  case Type::U32:
+    return Type::U64;
+  case Type::S32:
+    return Type::S64;
+  default:
+    return Type::None;
+  }
+}
+
+void decodeMul(Statement &s) {
+  Type type = s.needType();
+  if (isFloat(type)) {
+    uint8_t flags = takeFloatFlags(s);
+    plainOperands(s, type, 2);
+    emitRounded(s, type, isa().floating(FloatOp::Mul, type, flags));
+    return;
+  }
+  int part = s.takeOneOf({"lo", "hi", "wide"});
+  if (part < 0)
+    s.fail("mul of integers needs .lo, .hi or .wide");
+  if (part == 2) {
+    if (!s.expectOperands(3) || widened(type) == Type::None) {
+      s.fail("unsupported combination of modifiers and types");
+      return;
+    }
+    s.inst.dst = s.dst(0, widened(type));
+    s.inst.a = s.src(1, type);
+    s.inst.b = s.src(2, type);
+    s.emit(InstClass::Integer, isa().integer(IntOp::MulWide, type));
+    return;
+  }
+  plainOperands(s, type, 2);
+  s.emit(InstClass::Integer,
+         isa().integer(part == 0 ? IntOp::Mul : IntOp::MulHi, type));
+}
+
+void decodeFma(Statement &s) {
+  Type type = s.needType();
+  uint8_t flags = takeFloatFlags(s);
+  FloatOp op = s.take("relu") ? FloatOp::FmaRelu : FloatOp::Fma;
+  plainOperands(s, type, 3);
+  if (!isFloat(type))
+    s.fail("fma needs a floating-point type");
+  emitRounded(s, type, isa().floating(op, type, flags));
+}
+
+void decodeMad(Statement &s) {
+  if (s.has("cc")) {
+    s.fail("mad with carry is not supported");
+    return;
+  }
+  Type type = s.needType();
+  if (isFloat(type)) {
+    uint8_t flags = takeFloatFlags(s);
+    plainOperands(s, type, 3);
+    emitRounded(s, type, isa().floating(FloatOp::Fma, type, flags));
+    return;
+  }
+  int part = s.takeOneOf({"lo", "hi", "wide"});
+  if (part < 0)
+    s.fail("mad of integers needs .lo, .hi or .wide");
+  if (part == 2) {
+    if (!s.expectOperands(4) || widened(type) == Type::None) {
+      s.fail("unsupported combination of modifiers and types");
+      return;
+    }
+    s.inst.dst = s.dst(0, widened(type));
+    s.inst.a = s.src(1, type);
+    s.inst.b = s.src(2, type);
+    s.inst.c = s.src(3, widened(type));
+    s.emit(InstClass::Integer, isa().integer(IntOp::MadWide, type));
+    return;
+  }
+  plainOperands(s, type, 3);
+  s.emit(InstClass::Integer,
+         isa().integer(part == 0 ? IntOp::Mad : IntOp::MadHi, type));
+}
+
+template <IntOp Low, IntOp High, size_t Sources>
+void decode24(Statement &s) {
+  int part = s.takeOneOf({"lo", "hi"});
+  Type type = s.needType();
+  plainOperands(s, type, Sources);
+  if (part < 0)
+    s.fail("a 24-bit product needs .lo or .hi");
+  s.emit(InstClass::Integer, isa().integer(part == 1 ? High : Low, type));
+}
+
+void decodeDiv(Statement &s) {
+  Type type = s.needType();
+  if (!isFloat(type)) {
+    plainOperands(s, type, 2);
+    s.emit(InstClass::Integer, typeInfo(type).kind == TypeKind::Bits
+                                   ? nullptr
+                                   : isa().integer(IntOp::Div, type));
+    return;
+  }
+  bool approx = s.take("approx") || s.take("full");
+  uint8_t flags = s.take("ftz") ? FloatFtz : 0;
+  plainOperands(s, type, 2);
+  Handler fn = isa().floating(FloatOp::Div, type, flags);
+  if (approx)
+    s.emit(InstClass::Float, fn);
+  else
+    emitRounded(s, type, fn);
+}
+
+template <IntOp Op> void decodeIntBinary(Statement &s) {
+  Type type = s.needType();
+  plainOperands(s, type, 2);
+  s.emit(InstClass::Integer, isFloat(type) ||
+                                     typeInfo(type).kind == TypeKind::Bits
+                                 ? nullptr
+                                 : isa().integer(Op, type));
+}
+
+template <IntOp Op> void decodeIntUnary(Statement &s) {
+  Type type = s.needType();
+  plainOperands(s, type, 1);
+  s.emit(InstClass::Integer, isa().integer(Op, type));
+}
+
+template <IntOp Int, bool Max> void decodeMinMax(Statement &s) {
+  Type type = s.needType();
+  if (!isFloat(type)) {
+    plainOperands(s, type, 2);
+    s.emit(InstClass::Integer, typeInfo(type).kind == TypeKind::Bits
+                                   ? nullptr
+                                   : isa().integer(Int, type));
+    return;
+  }
+  uint8_t flags = s.take("ftz") ? FloatFtz : 0;
+  bool nan = s.take("NaN");
+  bool xorsign = s.take("xorsign");
+  if (xorsign && (!s.take("abs") || nan)) {
+    s.fail("unsupported combination of .xorsign, .abs and .NaN");
+    return;
+  }
+  bool three = s.numOperands() == 4;
+  if (three && (xorsign || type != Type::F32)) {
+    s.fail("three inputs are supported for plain .f32 only");
+    return;
+  }
+  if (type == Type::F32x2) {
+    s.fail("unsupported type .f32x2");
+    return;
+  }
+  plainOperands(s, type, three ? 3 : 2);
+  FloatOp op;
+  if (three)
+    op = Max ? (nan ? FloatOp::Max3NaN : FloatOp::Max3)
+             : (nan ? FloatOp::Min3NaN : FloatOp::Min3);
+  else if (xorsign)
+    op = Max ? FloatOp::MaxXorsign : FloatOp::MinXorsign;
+  else
+    op = Max ? (nan ? FloatOp::MaxNaN : FloatOp::Max)
+             : (nan ? FloatOp::MinNaN : FloatOp::Min);
+  s.emit(InstClass::Float, isa().floating(op, type, flags));
+}
+
+template <IntOp Int, FloatOp Float> void decodeNegAbs(Statement &s) {
+  Type type = s.needType();
+  if (isFloat(type)) {
+    uint8_t flags = s.take("ftz") ? FloatFtz : 0;
+    plainOperands(s, type, 1);
+    s.emit(InstClass::Float, isa().floating(Float, type, flags));
+    return;
+  }
+  plainOperands(s, type, 1);
+  s.emit(InstClass::Integer,
+         isSigned(type) ? isa().integer(Int, type) : nullptr);
+}
+
+template <IntOp Int, PredOp Pred> void decodeLogic(Statement &s) {
+  Type type = s.needType();
+  bool unary = Int == IntOp::Not;
+  if (type == Type::Pred) {
+    if (!s.expectOperands(unary ? 2 : 3))
+      return;
+    bool negated = false;
+    s.inst.dst = s.dstPred(s.operand(0));
+    s.inst.a = s.srcPred(s.operand(1), &negated);
+    s.inst.flags = negated ? 1 : 0;
+    if (!unary) {
+      s.inst.b = s.srcPred(s.operand(2), &negated);
+      s.inst.flags |= negated ? 2 : 0;
+    }
+    s.emit(InstClass::Predicate, isa().predicate(Pred));
+    return;
+  }
+  plainOperands(s, type, unary ? 1 : 2);
+  s.emit(InstClass::Integer, typeInfo(type).kind == TypeKind::Bits
+                                 ? isa().integer(Int, type)
+                                 : nullptr);
+}
+
+template <IntOp Op> void decodeShift(Statement &s) {
+  Type type = s.needType();
+  if (!s.expectOperands(3))
+    return;
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.src(1, type);
+  s.inst.b = s.src(2, Type::U32);
+  bool known = isInteger(type) &&
+               (Op == IntOp::Shr || typeInfo(type).kind == TypeKind::Bits);
+  s.emit(InstClass::Integer, known ? isa().integer(Op, type) : nullptr);
+}
+
+void decodeSad(Statement &s) {
+  Type type = s.needType();
+  plainOperands(s, type, 3);
+  s.emit(InstClass::Integer, isa().integer(IntOp::Sad, type));
+}
+
+template <BitOp Op> void decodeCount(Statement &s) {
+  Type type = s.needType();
+  if (!s.expectOperands(2))
+    return;
+  s.inst.dst = s.dst(0, Type::U32);
+  s.inst.a = s.src(1, type);
+  bool known = type == Type::B32 || type == Type::B64;
+  s.emit(InstClass::Integer, known ? isa().bits(Op, type) : nullptr);
+}
+
+void decodeBrev(Statement &s) {
+  Type type = s.needType();
+  plainOperands(s, type, 1);
+  s.emit(InstClass::Integer, isa().bits(BitOp::Brev, type));
+}
+
+void decodeBfind(Statement &s) {
+  bool shift = s.take("shiftamt");
+  Type type = s.needType();
+  if (!s.expectOperands(2))
+    return;
+  s.inst.dst = s.dst(0, Type::U32);
+  s.inst.a = s.src(1, type);
+  s.emit(InstClass::Integer,
+         isa().bits(shift ? BitOp::BfindShift : BitOp::Bfind, type));
+}
+
+void decodeBfe(Statement &s) {
+  Type type = s.needType();
+  if (!s.expectOperands(4))
+    return;
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.src(1, type);
+  s.inst.b = s.src(2, Type::U32);
+  s.inst.c = s.src(3, Type::U32);
+  s.emit(InstClass::Integer, isa().bits(BitOp::Bfe, type));
+}
+
+void decodeBfi(Statement &s) {
+  Type type = s.needType();
+  if (!s.expectOperands(5))
+    return;
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.src(1, type);
+  s.inst.b = s.src(2, type);
+  s.inst.c = s.src(3, Type::U32);
+  s.addOperand(s.src(4, Type::U32), 4);
+  s.emit(InstClass::Integer, isa().bits(BitOp::Bfi, type));
+}
+
+void decodePrmt(Statement &s) {
+  int mode = s.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
+  Type type = s.needType();
+  static constexpr BitOp ops[] = {BitOp::PrmtF4e, BitOp::PrmtB4e,
+                                  BitOp::PrmtRc8, BitOp::PrmtEcl,
+                                  BitOp::PrmtEcr, BitOp::PrmtRc16};
+  plainOperands(s, type, 3);
+  s.emit(InstClass::Integer,
+         isa().bits(mode < 0 ? BitOp::Prmt : ops[mode], type));
+}
+
+void decodeShf(Statement &s) {
+  int direction = s.takeOneOf({"l", "r"});
+  int mode = s.takeOneOf({"clamp", "wrap"});
+  Type type = s.needType();
+  if (direction < 0 || mode < 0) {
+    s.fail("shf needs .l or .r, and .clamp or .wrap");
+    return;
+  }
+  plainOperands(s, type, 3);
+  BitOp op = direction == 0
+                 ? (mode == 0 ? BitOp::ShfLClamp : BitOp::ShfLWrap)
+                 : (mode == 0 ? BitOp::ShfRClamp : BitOp::ShfRWrap);
+  s.emit(InstClass::Integer, isa().bits(op, type));
+}
+
+void decodeLop3(Statement &s) {
+  Type type = s.needType();
+  uint64_t table = 0;
+  if (!s.expectOperands(5) || !s.immediate(s.operand(4), table))
+    return;
+  if (table > 255) {
+    s.fail("the truth table of lop3 has 8 bits");
+    return;
+  }
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.src(1, type);
+  s.inst.b = s.src(2, type);
+  s.inst.c = s.src(3, type);
+  s.inst.imm = int64_t(table);
+  s.emit(InstClass::Integer, isa().bits(BitOp::Lop3, type));
+}
+
+void decodeDot(Statement &s, BitOp op) {
+  Type aType = s.needType(), bType = s.needType();
+  if ((aType != Type::U32 && aType != Type::S32) ||
+      (bType != Type::U32 && bType != Type::S32)) {
+    s.fail("unsupported types");
+    return;
+  }
+  plainOperands(s, Type::B32, 3);
+  s.inst.flags = uint8_t((aType == Type::S32) | (bType == Type::S32) << 1);
+  s.emit(InstClass::Integer, isa().bits(op, Type::B32));
+}
+void decodeDp4a(Statement &s) { decodeDot(s, BitOp::Dp4a); }
+void decodeDp2a(Statement &s) {
+  int half = s.takeOneOf({"lo", "hi"});
+  if (half < 0)
+    s.fail("dp2a needs .lo or .hi");
+  decodeDot(s, half == 1 ? BitOp::Dp2aHi : BitOp::Dp2aLo);
+}
+
+template <BitOp Clamp, BitOp Wrap> void decodeMaskLike(Statement &s) {
+  int mode = s.takeOneOf({"clamp", "wrap"});
+  if (mode < 0)
+    s.fail("expected .clamp or .wrap");
+  Type type = s.needType();
+  if (!s.expectOperands(3))
+    return;
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.src(1, type);
+  s.inst.b = s.src(2, Type::U32);
+  s.emit(InstClass::Integer, isa().bits(mode == 1 ? Wrap : Clamp, type));
+}
+
+/// sqrt, rsqrt and rcp: approximate or rounded.
+template <FloatOp Op> void decodeRoot(Statement &s) {
+  bool approx = s.take("approx");
+  uint8_t flags = s.take("ftz") ? FloatFtz : 0;
+  Type type = s.needType();
+  plainOperands(s, type, 1);
+  // rcp.approx.ftz.f64 and its like truncate the mantissa: not shown right.
+  if (type == Type::F64 && approx && Op != FloatOp::Rsqrt) {
+    s.fail("unsupported combination of modifiers and types");
+    return;
+  }
+  Handler fn = isa().floating(Op, type, flags);
+  if (approx)
+    s.emit(InstClass::Special, fn);
+  else if (Op == FloatOp::Rsqrt)
+    s.fail("rsqrt needs .approx");
+  else
+    emitRounded(s, type, fn);
+}
+
+template <FloatOp Op> void decodeApprox(Statement &s) {
+  if (!s.take("approx"))
+    s.fail("expected .approx");
+  uint8_t flags = s.take("ftz") ? FloatFtz : 0;
+  Type type = s.needType();
+  plainOperands(s, type, 1);
+  bool allowed =
+      type == Type::F32 ||
+      ((Op == FloatOp::Ex2 || Op == FloatOp::Tanh) && isFloat(type));
+  s.emit(InstClass::Special,
+         allowed ? isa().floating(Op, type, flags) : nullptr);
+}
+
+void decodeCopysign(Statement &s) {
+  Type type = s.needType();
+  plainOperands(s, type, 2);
+  s.emit(InstClass::Float, isa().floating(FloatOp::Copysign, type, 0));
+}
+
+void decodeTestp(Statement &s) {
+  int property = s.takeOneOf({"finite", "infinite", "number", "notanumber",
+                              "normal", "subnormal"});
+  Type type = s.needType();
+  if (property < 0) {
+    s.fail("testp needs a property");
+    return;
+  }
+  if (!s.expectOperands(2))
+    return;
+  s.inst.dst = s.dstPred(s.operand(0));
+  s.inst.a = s.src(1, type);
+  s.inst.imm = property;
+  s.emit(InstClass::Predicate, isa().testp(unsigned(property), type));
+}
+
+} // namespace
+
+const DecodeEntry ptxsim::arithmeticDecoders[] = {
+    {"add", decodeAddSub<IntOp::Add, FloatOp::Add>},
+    {"sub", decodeAddSub<IntOp::Sub, FloatOp::Sub>},
+    {"addc", decodeCarry<BitOp::AddC, BitOp::AddCCC>},
+    {"subc", decodeCarry<BitOp::SubC, BitOp::SubCCC>},
+    {"mul", decodeMul},
+    {"mad", decodeMad},
+    {"fma", decodeFma},
+    {"mul24", decode24<IntOp::Mul24, IntOp::Mul24Hi, 2>},
+    {"mad24", decode24<IntOp::Mad24, IntOp::Mad24Hi, 3>},
+    {"div", decodeDiv},
+    {"rem", decodeIntBinary<IntOp::Rem>},
+    {"min", decodeMinMax<IntOp::Min, false>},
+    {"max", decodeMinMax<IntOp::Max, true>},
+    {"neg", decodeNegAbs<IntOp::Neg, FloatOp::Neg>},
+    {"abs", decodeNegAbs<IntOp::Abs, FloatOp::Abs>},
+    {"and", decodeLogic<IntOp::And, PredOp::And>},
+    {"or", decodeLogic<IntOp::Or, PredOp::Or>},
+    {"xor", decodeLogic<IntOp::Xor, PredOp::Xor>},
+    {"not", decodeLogic<IntOp::Not, PredOp::Not>},
+    {"cnot", decodeIntUnary<IntOp::CNot>},
+    {"shl", decodeShift<IntOp::Shl>},
+    {"shr", decodeShift<IntOp::Shr>},
+    {"sad", decodeSad},
+    {"popc", decodeCount<BitOp::Popc>},
+    {"clz", decodeCount<BitOp::Clz>},
+    {"brev", decodeBrev},
+    {"bfind", decodeBfind},
+    {"bfe", decodeBfe},
+    {"bfi", decodeBfi},
+    {"prmt", decodePrmt},
+    {"shf", decodeShf},
+    {"lop3", decodeLop3},
+    {"dp4a", decodeDp4a},
+    {"dp2a", decodeDp2a},
+    {"szext", decodeMaskLike<BitOp::Szext, BitOp::SzextWrap>},
+    {"bmsk", decodeMaskLike<BitOp::Bmsk, BitOp::BmskWrap>},
+    {"sqrt", decodeRoot<FloatOp::Sqrt>},
+    {"rsqrt", decodeRoot<FloatOp::Rsqrt>},
+    {"rcp", decodeRoot<FloatOp::Rcp>},
+    {"ex2", decodeApprox<FloatOp::Ex2>},
+    {"lg2", decodeApprox<FloatOp::Lg2>},
+    {"sin", decodeApprox<FloatOp::Sin>},
+    {"cos", decodeApprox<FloatOp::Cos>},
+    {"tanh", decodeApprox<FloatOp::Tanh>},
+    {"copysign", decodeCopysign},
+    {"testp", decodeTestp},
+    {"", nullptr}};

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loads, stores, atomics, prefetches and fences.
+#include "Decoder.h"
+#include "Handlers.h"
+
+using namespace ptxsim;
+
+namespace {
+
+/// Parameters of device functions and of calls are kept in local memory; those
+/// of the kernel are one block for all threads.
+Space accessedSpace(Statement &s, Space space, const ast::Operand &address) {
+  if (space != Space::Param)
+    return space;
+  bool inKernel = s.builder.frame->function == &s.builder.kernel;
+  if (!address.elements.empty() &&
+      address.elements[0].kind == ast::Operand::Variable) {
+    const ast::Variable *variable = address.elements[0].variable;
+    for (const ast::Variable *param : s.builder.kernel.params)
+      if (param == variable)
+        return Space::Param;
+    return Space::Local;
+  }
+  return inKernel ? Space::Param : Space::Local;
+}
+
+void fixParamSpace(Statement &s, Space stated, const ast::Operand &address) {
+  s.address(address, stated);
+  if (s.failed())
+    return;
+  s.inst.space = accessedSpace(s, stated, address);
+}
+
+unsigned takeVector(Statement &s) {
+  int v = s.takeOneOf({"v2", "v4", "v8"});
+  return v < 0 ? 1 : 2u << v;
+}
+
+/// volatile, relaxed and stronger accesses may wait for other blocks.
+void takeStrength(Statement &s) {
+  for (std::string_view word :
+       {"relaxed", "acquire", "release", "volatile", "sc", "mmio"})
+    if (s.has(word)) {
+      s.inst.flags |= AccessStrong;
+      s.builder.program->orderDependent = true;
+    }
+  s.takeScopeAndSemantics();
+}
+
+bool valueOperands(Statement &s, const ast::Operand &values, unsigned count,
+                   Type type, bool isLoad) {
+  if ((values.kind == ast::Operand::Vector) != (count > 1))
+    return s.fail(count > 1 ? "expected a vector in braces"
+                            : "a vector needs .v2, .v4 or .v8");
+  if (count > 1 && values.elements.size() != count)
+    return s.fail("expected " + std::to_string(count) + " elements, found " +
+                  std::to_string(values.elements.size()));
+  for (unsigned k = 0; k < count; ++k) {
+    const ast::Operand &value = count > 1 ? values.elements[k] : values;
+    uint8_t width = 0;
+    bool discard = value.kind == ast::Operand::Discard;
+    if (discard && !isLoad)
+      return s.fail("'_' is no source");
+    uint32_t slot = isLoad ? s.dstWide(value, type, width)
+                           : s.srcWide(value, type, width);
+    s.addOperand(slot, width, discard);
+  }
+  return !s.failed();
+}
+
+void decodeAccess(Statement &s, AccessKind kind) {
+  bool isLoad = kind == AccessKind::Load;
+  takeStrength(s);
+  uint8_t flags = s.inst.flags;
+  bool cluster = s.has("shared::cluster");
+  Space space = s.takeSpace();
+  unsigned count = takeVector(s);
+  s.takeCacheHints();
+  bool policy = s.take("L2::cache_hint");
+  Type type = s.needType();
+  if (!s.expectOperands(policy ? 3 : 2) || s.failed())
+    return;
+  unsigned size = sizeOf(type);
+  if (type == Type::Pred || typeInfo(type).lanes != 1 || size == 0 ||
+      size * count > 32) {
+    s.fail("unsupported type or vector");
+    return;
+  }
+  const ast::Operand &address = s.operand(isLoad ? 1 : 0);
+  const ast::Operand &values = s.operand(isLoad ? 0 : 1);
+  if (policy)
+    s.src(2, Type::B64);
+  if (!isLoad && space == Space::Const) {
+    s.fail("constant memory is read-only");
+    return;
+  }
+  fixParamSpace(s, space, address);
+  if (s.failed() || !valueOperands(s, values, count, type, isLoad))
+    return;
+  s.inst.size = uint8_t(size);
+  s.inst.count = uint8_t(count);
+  s.inst.flags = uint8_t(flags | (isSigned(type) ? AccessSigned : 0) |
+                         (cluster ? AccessCluster : 0));
+  InstClass instClass = isLoad ? InstClass::Load : InstClass::Store;
+
+  if (s.inst.space == Space::Param && s.inst.a == noSlot && isLoad) {
+    uint64_t end = uint64_t(s.inst.imm) + size * count;
+    if (s.inst.imm < 0 || end > s.builder.kernel.info.paramBytes) {
+      s.fail("outside of the kernel's parameters");
+      return;
+    }
+    s.emit(instClass, loadParamHandler);
+    return;
+  }
+  // The fast forms need equal register and element widths.
+  bool fast = !s.builder.options.instrumented && !cluster;
+  for (const OperandSlot &o : s.extra)
+    fast &= !o.discard && o.width == (size == 1 ? 2 : size);
+  if (s.inst.space != Space::Shared)
+    fast &= s.inst.a != noSlot && s.inst.aWidth == 8;
+  Handler fn = nullptr;
+  if (fast)
+    fn = isa().access(kind, s.inst.space, size, count,
+                      isSigned(type) && size == 1 && isLoad);
+  if (!fn)
+    fn = isLoad ? loadHandler : storeHandler;
+  s.emit(instClass, fn);
+}
+
+void decodeLoad(Statement &s) { decodeAccess(s, AccessKind::Load); }
+void decodeStore(Statement &s) { decodeAccess(s, AccessKind::Store); }
+
+void decodeAtomic(Statement &s, bool isRed) {
+  struct Row {
+    std::string_view name;
+    AtomicOp op;
+  };
+  static constexpr Row rows[] = {
+      {"add", AtomicOp::Add}, {"min", AtomicOp::Min},   {"max", AtomicOp::Max},
+      {"and", AtomicOp::And}, {"or", AtomicOp::Or},     {"xor", AtomicOp::Xor},
+      {"exch", AtomicOp::Exch}, {"cas", AtomicOp::Cas}, {"inc", AtomicOp::Inc},
+      {"dec", AtomicOp::Dec}};
+  const Row *row = nullptr;
+  for (const Row &candidate : rows)
+    if (s.take(candidate.name)) {
+      row = &candidate;
+      break;
+    }
+  if (!row) {
+    s.fail("an operation such as .add is missing");
+    return;
+  }
+  s.takeScopeAndSemantics();
+  bool cluster = s.has("shared::cluster");
+  Space space = s.takeSpace();
+  bool noftz = s.take("noftz");
+  s.takeCacheHints();
+  Type type = s.needType();
+  bool narrow = isFloat(type) && sizeOf(type) <= 4 && type != Type::F32;
+  if (narrow != noftz) {
+    s.fail(narrow ? "expected .noftz" : "unsupported modifier '.noftz' here");
+    return;
+  }
+  size_t first = isRed ? 0 : 1;
+  bool isCas = row->op == AtomicOp::Cas;
+  if (!s.expectOperands(first + (isCas ? 3 : 2)) || s.failed())
+    return;
+  if (isRed && (isCas || row->op == AtomicOp::Exch)) {
+    s.fail("red has no ." + std::string(row->name));
+    return;
+  }
+  bool discards =
+      isRed || s.operand(0).kind == ast::Operand::Discard;
+  s.address(s.operand(first), space);
+  s.inst.dst = discards ? noSlot : s.dst(0, type);
+  s.inst.b = s.src(first + 1, type);
+  if (isCas)
+    s.inst.c = s.src(first + 2, type);
+  s.inst.flags = uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
+  if (space != Space::Shared) {
+    // Integer reductions give the same in any order.
+    bool commutes = discards && !isFloat(type) &&
+                    (row->op <= AtomicOp::Xor);
+    s.builder.program->orderDependent |= !commutes;
+  }
+  s.emit(InstClass::Atomic, space == Space::Local || space == Space::Const ||
+                                    space == Space::Param
+                                ? nullptr
+                                : atomicHandler(row->op, type));
+}
+
+void decodeAtom(Statement &s) { decodeAtomic(s, /*isRed=*/false); }
+void decodeRed(Statement &s) { decodeAtomic(s, /*isRed=*/true); }
+
+void decodePrefetch(Statement &s) {
+  Space space = s.takeSpace();
+  s.take("tensormap");
+  s.takeOneOf({"L1", "L2"});
+  s.takeCacheHints();
+  if (!s.expectOperands(1))
+    return;
+  fixParamSpace(s, space, s.operand(0));
+  s.emit(InstClass::Special, prefetchHandler);
+}
+
+/// Ordering is sequential within a block here; the race check has rules of its
+/// own.
+void decodeFence(Statement &s) {
+  if (s.has("gpu") || s.has("sys") || s.has("gl"))
+    s.builder.program->orderDependent = true;
+  s.takeScopeAndSemantics();
+  s.takeOneOf({"gl"});
+  s.expectOperands(0);
+  s.emit(InstClass::Barrier, nothingHandler);
+}
+
+/// createpolicy makes a cache policy, which means nothing here.
+void decodeCreatePolicy(Statement &s) {
+  if (s.takeOneOf({"fractional", "range"}) != 0) {
+    s.fail("only createpolicy.fractional is supported");
+    return;
+  }
+  s.takeCacheHints();
+  Type type = s.needType();
+  if (!s.expectOperands(1, 2))
+    return;
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.builder.constant(0, 8);
+  s.emit(InstClass::Special, isa().move(8));
+}
+
+} // namespace
+
+const DecodeEntry ptxsim::memoryDecoders[] = {
+    {"ld", decodeLoad},
+    {"ldu", decodeLoad},
+    {"st", decodeStore},
+    {"atom", decodeAtom},
+    {"red", decodeRed},
+    {"prefetch", decodePrefetch},
+    {"prefetchu", decodePrefetch},
+    {"membar", decodeFence},
+    {"fence", decodeFence},
+    {"createpolicy", decodeCreatePolicy},
+    {"", nullptr}};

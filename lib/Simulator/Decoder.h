@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turning statements into instructions.
+//
+// A decoder function takes the modifiers it understands off the statement; one
+// that is left over makes the statement an error. So does every operand whose
+// kind or width is not exactly what the instruction has.
+#ifndef KVCACHE_LIB_SIMULATOR_DECODER_H
+#define KVCACHE_LIB_SIMULATOR_DECODER_H
+
+#include "Isa/Isa.h"
+#include "Program.h"
+
+#include <initializer_list>
+#include <map>
+#include <tuple>
+#include <string>
+#include <unordered_map>
+
+namespace ptxsim {
+
+/// Slots before they have offsets.
+struct SlotInfo {
+  /// Bytes a lane takes; 0: a predicate mask.
+  uint8_t width = 0;
+  uint32_t offset = 0;
+};
+
+/// Lays out one function's registers and variables.
+struct FunctionFrame {
+  const ast::Function *function = nullptr;
+  /// Slot of each register, noSlot until used.
+  std::vector<uint32_t> registerSlots;
+  /// Slot of the return address.
+  uint32_t returnSlot = noSlot;
+  uint32_t carrySlot = noSlot;
+  int32_t entry = -1;
+  bool active = false;
+  std::unordered_map<const ast::Variable *, uint32_t> localOffsets;
+};
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(const ModuleImpl &module, const ast::Function &kernel,
+                 const DecodeOptions &options, const AddressOf &addressOf);
+  Result<std::unique_ptr<Program>> build();
+
+  uint32_t newSlot(uint8_t width);
+  uint32_t registerSlot(uint32_t reg);
+  uint32_t constant(uint64_t low, uint8_t width, uint64_t high = 0);
+  uint32_t special(Special which);
+  uint32_t carrySlot();
+  const ast::Register &registerInfo(uint32_t reg) const {
+    return frame->function->registers[reg];
+  }
+  /// Address of a variable in its own space.
+  Result<uint64_t> variableAddress(const ast::Variable &variable);
+  uint32_t localOffset(const ast::Variable &variable);
+  /// Decodes a function if that has not happened; its frame, null on error.
+  FunctionFrame *functionFrame(const ast::Function &function,
+                               std::string &error);
+  uint64_t functionAddress(const ast::Function &function);
+
+  const ModuleImpl &module;
+  const ast::Function &kernel;
+  const DecodeOptions &options;
+  const AddressOf &addressOf;
+  std::unique_ptr<Program> program;
+  FunctionFrame *frame = nullptr;
+
+private:
+  friend class Statement;
+  bool decodeBody(FunctionFrame &frame, std::string &error);
+  void layoutShared();
+  void assignOffsets();
+  bool resolveBranches(FunctionFrame &frame, size_t begin, std::string &error);
+
+  struct Fixup {
+    size_t inst;
+    std::string_view label;
+    uint32_t scope;
+    uint32_t line;
+    /// Branch table entry, -1: the target of the instruction.
+    int64_t table = -1, entry = -1;
+  };
+  std::vector<SlotInfo> slots;
+  std::map<std::tuple<uint64_t, uint64_t, uint8_t>, uint32_t> constantSlots;
+  std::map<Special, uint32_t> specialSlots;
+  std::map<const ast::Function *, std::unique_ptr<FunctionFrame>> frames;
+  std::unordered_map<const ast::Variable *, uint32_t> sharedOffsets;
+  std::vector<Fixup> fixups;
+};
+
+/// One statement on its way to instructions. Errors stick: the first is kept.
+class Statement {
+public:
+  Statement(ProgramBuilder &builder, const ast::Statement &ast)
+      : builder(builder), ast(ast), taken(ast.modifiers.size(), false) {}
+
+  // Modifiers
+  bool take(std::string_view modifier);
+  /// Takes the first of `choices` that is there; -1 if none is.
+  int takeOneOf(std::initializer_list<std::string_view> choices);
+  /// Takes the leftmost untaken modifier that is a type; None if none is left.
+  Type takeType();
+  /// Like takeType, but an error if there is none.
+  Type needType();
+  bool has(std::string_view modifier) const;
+  /// Modifiers that cannot change a result: cache hints, evictions, scopes.
+  void takeCacheHints();
+  void takeScopeAndSemantics();
+  Space takeSpace();
+
+  // Operands
+  size_t numOperands() const { return ast.operands.size(); }
+  bool expectOperands(size_t count) { return expectOperands(count, count); }
+  bool expectOperands(size_t least, size_t most);
+  const ast::Operand &operand(size_t index) const {
+    return ast.operands[index];
+  }
+  /// A register of the type's width that the instruction writes.
+  uint32_t dst(const ast::Operand &operand, Type type);
+  uint32_t dst(size_t index, Type type) {
+    return index < numOperands() ? dst(operand(index), type) : noSlot;
+  }
+  uint32_t dstPred(const ast::Operand &operand);
+  /// A register, immediate, special register or symbol of the type's width.
+  uint32_t src(const ast::Operand &operand, Type type);
+  uint32_t src(size_t index, Type type) {
+    return index < numOperands() ? src(operand(index), type) : noSlot;
+  }
+  uint32_t srcPred(const ast::Operand &operand, bool *negated);
+  /// A register at least as wide as the type; its width goes to `width`.
+  uint32_t srcWide(const ast::Operand &operand, Type type, uint8_t &width);
+  uint32_t dstWide(const ast::Operand &operand, Type type, uint8_t &width);
+  bool immediate(const ast::Operand &operand, uint64_t &value);
+  /// Fills a, aWidth and imm from `[base + offset]`; element 0 of an address.
+  void address(const ast::Operand &operand, Space space);
+  uint32_t addressSlot(const ast::Operand &base, Space space, int64_t &disp,
+                       uint8_t &width);
+
+  void addOperand(uint32_t slot, uint8_t width, bool discard = false,
+                  bool negated = false) {
+    OperandSlot o;
+    o.slot = slot;
+    o.width = width;
+    o.discard = discard;
+    o.negated = negated;
+    extra.push_back(o);
+  }
+
+  bool fail(std::string message);
+  bool failed() const { return !error.empty(); }
+  /// Appends the instruction under the statement's guard.
+  void emit(InstClass instClass, Handler fn);
+  void emitBranchTo(std::string_view label);
+  void emitBranchTable(const std::vector<std::string_view> &labels);
+  /// Appends an instruction that the lanes of a member mask execute together.
+  void emitCollective(InstClass instClass, Handler fn,
+                      const ast::Operand &members, uint8_t op);
+  void finish();
+
+  ProgramBuilder &builder;
+  const ast::Statement &ast;
+  Inst inst;
+  std::vector<OperandSlot> extra;
+  std::string error;
+
+private:
+  std::vector<bool> taken;
+  bool didEmit = false;
+};
+
+using DecodeFunction = void (*)(Statement &statement);
+struct DecodeEntry {
+  std::string_view opcode;
+  DecodeFunction decode;
+};
+/// Tables of the families, each ended by an empty entry.
+extern const DecodeEntry arithmeticDecoders[];
+extern const DecodeEntry dataDecoders[];
+extern const DecodeEntry memoryDecoders[];
+extern const DecodeEntry controlDecoders[];
+extern const DecodeEntry collectiveDecoders[];
+extern const DecodeEntry asyncDecoders[];
+extern const DecodeEntry matrixDecoders[];
+
+/// Null if there is no special register of that name.
+const Special *findSpecial(std::string_view name);
+
+} // namespace ptxsim
+
+#endif // KVCACHE_LIB_SIMULATOR_DECODER_H

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Handlers outside of the Isa folder.
+#ifndef KVCACHE_LIB_SIMULATOR_HANDLERS_H
+#define KVCACHE_LIB_SIMULATOR_HANDLERS_H
+
+#include "Isa/Isa.h"
+
+namespace ptxsim {
+
+class Statement;
+struct Launch;
+
+// Moves and conversions (MoveHandlers.cpp)
+void unpackHandler(Warp &, const Inst &, uint32_t);
+void packHandler(Warp &, const Inst &, uint32_t);
+void clockHandler(Warp &, const Inst &, uint32_t);
+void globalTimerHandler(Warp &, const Inst &, uint32_t);
+/// Null where the generic address is the address.
+Handler cvtaHandler(Space space, bool toSpace);
+void isspacepHandler(Warp &, const Inst &, uint32_t);
+void cvtPackHandler(Warp &, const Inst &, uint32_t);
+/// Runs the handler in Inst::imm under the rounding mode in Inst::op.
+void roundedHandler(Warp &, const Inst &, uint32_t);
+void decodeCvtPack(Statement &statement);
+
+// Memory (Access.cpp, Atomics.cpp)
+
+enum class AccessMode : uint8_t { Read, Write, Atomic };
+
+/// Flags of loads and stores, in Inst::flags.
+enum : uint8_t {
+  AccessSigned = 1,
+  /// The address may be of another block of the cluster.
+  AccessCluster = 2,
+  /// Volatile, relaxed or stronger: exempt from the race check.
+  AccessStrong = 4
+};
+
+/// Host memory behind `bytes` at an address, null if there is none; then the
+/// access has been reported and must be left out.
+char *resolve(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
+              unsigned bytes, unsigned align, Space space, AccessMode mode);
+void loadHandler(Warp &, const Inst &, uint32_t);
+void storeHandler(Warp &, const Inst &, uint32_t);
+/// Parameters of the kernel are the same for all lanes.
+void loadParamHandler(Warp &, const Inst &, uint32_t);
+void prefetchHandler(Warp &, const Inst &, uint32_t);
+
+/// Address of a lane: register plus displacement, or the displacement alone.
+PTXSIM_INLINE uint64_t laneAddress(const Warp &warp, const Inst &inst,
+                                   unsigned lane) {
+  uint64_t base =
+      inst.a == noSlot ? 0 : readLane(warp, inst.a, inst.aWidth, lane);
+  return base + uint64_t(inst.imm);
+}
+
+enum class AtomicOp : uint8_t {
+  Add,
+  Min,
+  Max,
+  And,
+  Or,
+  Xor,
+  Exch,
+  Cas,
+  Inc,
+  Dec
+};
+/// Null if there is no such operation.
+Handler atomicHandler(AtomicOp op, Type type);
+
+// Instrumentation (Instrument.cpp)
+
+/// Counts one warp-level access; `addresses` are those of the lanes in `mask`.
+void countAccess(Warp &warp, const Inst &inst, uint32_t mask,
+                 const uint64_t *addresses, unsigned bytes, AccessMode mode);
+
+// Warp collectives (Collectives.cpp)
+void shflHandler(Warp &, const Inst &, uint32_t);
+void voteHandler(Warp &, const Inst &, uint32_t);
+void matchHandler(Warp &, const Inst &, uint32_t);
+void reduxHandler(Warp &, const Inst &, uint32_t);
+void electHandler(Warp &, const Inst &, uint32_t);
+void activemaskHandler(Warp &, const Inst &, uint32_t);
+void nothingHandler(Warp &, const Inst &, uint32_t);
+void yieldHandler(Warp &, const Inst &, uint32_t);
+
+// Calls (Calls.cpp)
+void copyLocalHandler(Warp &, const Inst &, uint32_t);
+void vprintfHandler(Warp &, const Inst &, uint32_t);
+void assertFailHandler(Warp &, const Inst &, uint32_t);
+
+} // namespace ptxsim
+
+#endif // KVCACHE_LIB_SIMULATOR_HANDLERS_H

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Handlers.h"
+#include "State.h"
+
+#include <algorithm>
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
+
+using namespace ptxsim;
+
+void ptxsim::unpackHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const char *source = w.regs + i.a;
+  for (unsigned k = 0; k < i.count; ++k) {
+    const OperandSlot &o = w.operands[i.operands + k];
+    if (o.discard)
+      continue;
+    char *d = w.regs + o.slot;
+    auto copy = [&](unsigned bytes) {
+      forLanes(mask, [=](unsigned l) {
+        uint64_t v = 0;
+        memcpy(&v, source + l * i.aWidth + k * i.size, bytes);
+        memcpy(d + l * o.width, &v, o.width);
+      });
+    };
+    // A constant size lets the copy be a single move.
+    switch (i.size) {
+    case 1:
+      copy(1);
+      break;
+    case 2:
+      copy(2);
+      break;
+    case 4:
+      copy(4);
+      break;
+    default:
+      copy(8);
+    }
+  }
+}
+
+void ptxsim::packHandler(Warp &w, const Inst &i, uint32_t mask) {
+  char *d = w.regs + i.dst;
+  // The destination may be among the sources: collect first.
+  alignas(16) char result[32 * 16];
+  for (unsigned k = 0; k < i.count; ++k) {
+    const OperandSlot &o = w.operands[i.operands + k];
+    const char *s = w.regs + o.slot;
+    auto copy = [&](unsigned bytes) {
+      for (unsigned l = 0; l < 32; ++l)
+        memcpy(result + l * i.dstWidth + k * i.size, s + l * o.width, bytes);
+    };
+    switch (i.size) {
+    case 1:
+      copy(1);
+      break;
+    case 2:
+      copy(2);
+      break;
+    case 4:
+      copy(4);
+      break;
+    default:
+      copy(8);
+    }
+  }
+  if (mask == ~0u) {
+    memcpy(d, result, 32u * i.dstWidth);
+    return;
+  }
+  forLanes(mask, [=, &result](unsigned l) {
+    memcpy(d + l * i.dstWidth, result + l * i.dstWidth, i.dstWidth);
+  });
+}
+
+/// A clock that only needs to go forwards: it counts instructions.
+void ptxsim::clockHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t now = ++w.worker->clock;
+  forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
+}
+
+void ptxsim::globalTimerHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t now = uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::steady_clock::now()
+                                  .time_since_epoch())
+                              .count());
+  forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
+}
+
+template <uint64_t Window>
+static void toGeneric(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.reg<uint64_t>(i.dst);
+  const uint64_t *a = w.reg<uint64_t>(i.a);
+  forLanes(mask, [=](unsigned l) { d[l] = (a[l] & 0xffffffff) | Window; });
+}
+
+static void fromGeneric(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.reg<uint64_t>(i.dst);
+  const uint64_t *a = w.reg<uint64_t>(i.a);
+  forLanes(mask, [=](unsigned l) { d[l] = a[l] & 0xffffffff; });
+}
+
+Handler ptxsim::cvtaHandler(Space space, bool toSpace) {
+  switch (space) {
+  case Space::Shared:
+    return toSpace ? fromGeneric : toGeneric<sharedWindow>;
+  case Space::Local:
+    return toSpace ? fromGeneric : toGeneric<localWindow>;
+  case Space::Param:
+    return toSpace ? fromGeneric : toGeneric<paramWindow>;
+  default:
+    return nullptr;
+  }
+}
+
+void ptxsim::isspacepHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const uint64_t *a = w.reg<uint64_t>(i.a);
+  uint32_t result = 0;
+  for (unsigned l = 0; l < 32; ++l) {
+    uint64_t window = a[l] & windowMask;
+    bool own = (a[l] & 0xffffffff) >> sharedRankShift == 0;
+    bool is = false;
+    switch (i.space) {
+    case Space::Shared:
+      is = window == sharedWindow && (own || i.flags);
+      break;
+    case Space::Local:
+      is = window == localWindow;
+      break;
+    case Space::Param:
+      is = window == paramWindow;
+      break;
+    case Space::Global:
+      is = window != sharedWindow && window != localWindow &&
+           window != paramWindow;
+      break;
+    default:
+      break;
+    }
+    result |= uint32_t(is) << l;
+  }
+  w.setPred(i.dst, result, mask);
+}
+
+/// Saturates a and b, a in the upper place; 8-bit results push c up.
+void ptxsim::cvtPackHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t *d = w.reg<uint32_t>(i.dst);
+  const int32_t *a = w.reg<int32_t>(i.a), *b = w.reg<int32_t>(i.b);
+  const uint32_t *c = i.c == noSlot ? nullptr : w.reg<uint32_t>(i.c);
+  unsigned bits = i.size * 8u;
+  int32_t low = i.flags ? -(1 << (bits - 1)) : 0;
+  int32_t high = i.flags ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+  uint32_t ones = (1u << bits) - 1;
+  forLanes(mask, [=](unsigned l) {
+    uint32_t x = uint32_t(std::min(std::max(a[l], low), high)) & ones;
+    uint32_t y = uint32_t(std::min(std::max(b[l], low), high)) & ones;
+    uint32_t pair = x << bits | y;
+    d[l] = c ? c[l] << 16 | pair : pair;
+  });
+}
+
+void ptxsim::roundedHandler(Warp &w, const Inst &i, uint32_t mask) {
+  Handler inner = reinterpret_cast<Handler>(uintptr_t(i.imm));
+#if defined(__x86_64__)
+  // Bits 13-14 of MXCSR: nearest, down, up, towards zero.
+  static constexpr unsigned modes[] = {0x0000, 0x6000, 0x2000, 0x4000};
+  unsigned saved = _mm_getcsr();
+  _mm_setcsr((saved & ~0x6000u) | modes[i.op]);
+  inner(w, i, mask);
+  _mm_setcsr(saved);
+#else
+  static constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                                  FE_UPWARD};
+  int saved = fegetround();
+  fesetround(modes[i.op]);
+  inner(w, i, mask);
+  fesetround(saved);
+#endif
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel decoded for execution, with the device functions it calls.
+#ifndef KVCACHE_LIB_SIMULATOR_PROGRAM_H
+#define KVCACHE_LIB_SIMULATOR_PROGRAM_H
+
+#include "Ast.h"
+#include "Inst.h"
+#include "kvcache/Simulator/Counters.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ptxsim {
+
+/// Read-only registers that have a value per block or per lane.
+enum class Special : uint8_t {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  ClusteridX,
+  ClusteridY,
+  ClusteridZ,
+  NclusteridX,
+  NclusteridY,
+  NclusteridZ,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusterCtarank,
+  ClusterNctarank,
+  Laneid,
+  Warpid,
+  Nwarpid,
+  Smid,
+  Nsmid,
+  LanemaskEq,
+  LanemaskLt,
+  LanemaskLe,
+  LanemaskGt,
+  LanemaskGe,
+  DynamicSmemSize,
+  TotalSmemSize,
+  IsExplicitCluster
+};
+
+/// Where an instruction comes from.
+struct InstInfo {
+  uint32_t line = 0;
+  std::string_view text;
+  ast::Location location;
+  /// Index into Program::lineTable for counters.
+  uint32_t lineIndex = 0;
+};
+
+struct SharedVariable {
+  std::string_view name;
+  uint32_t offset = 0, size = 0;
+};
+
+struct LocalVariable {
+  std::string_view name;
+  uint32_t offset = 0, size = 0;
+};
+
+struct Program {
+  const ModuleImpl *module = nullptr;
+  const ast::Function *kernel = nullptr;
+  std::vector<Inst> code;
+  /// Parallel to `code`.
+  std::vector<InstInfo> info;
+  std::vector<OperandSlot> operands;
+  std::vector<std::vector<int32_t>> branchTables;
+  uint32_t entry = 0;
+  uint32_t registerBytes = 0;
+
+  struct Constant {
+    uint32_t slot;
+    uint8_t width;
+    uint64_t low, high;
+  };
+  std::vector<Constant> constants;
+  struct SpecialSlot {
+    Special special;
+    uint32_t slot;
+  };
+  std::vector<SpecialSlot> specials;
+  /// Entry points by address value, for indirect calls.
+  std::vector<std::pair<uint64_t, int32_t>> functionAddresses;
+
+  uint32_t staticSharedBytes = 0;
+  /// Alignment of dynamic shared memory.
+  uint32_t dynamicSharedAlign = 16;
+  uint32_t localBytes = 0;
+  std::vector<SharedVariable> sharedVariables;
+  std::vector<LocalVariable> localVariables;
+  /// Results may depend on the order of blocks (global atomics that return
+  /// values or round, waiting on other blocks): such kernels run on one worker.
+  bool orderDependent = false;
+};
+
+struct DecodeOptions {
+  /// Handlers that check or count every access.
+  bool instrumented = false;
+  /// Gaps between shared variables, and between local ones.
+  bool redZones = false;
+};
+
+/// Gives the address of a `.global` or `.const` variable; 0 if there is none.
+using AddressOf = std::function<uint64_t(const ast::Variable &)>;
+
+/// Decodes an `.entry` and everything it calls.
+Result<std::unique_ptr<Program>> decode(const ModuleImpl &module,
+                                        const ast::Function &kernel,
+                                        const DecodeOptions &options,
+                                        const AddressOf &addressOf);
+
+/// Device functions have addresses for indirect calls: the index of the
+/// function in its module above this base.
+constexpr uint64_t functionAddressBase = 0x0400000000000000;
+
+} // namespace ptxsim
+
+#endif // KVCACHE_LIB_SIMULATOR_PROGRAM_H

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decodes a kernel and the functions it calls, and lays out registers, shared
+// and local memory.
+#include "Decoder.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace ptxsim;
+
+/// Bytes between variables when red zones are asked for.
+static constexpr uint32_t redZone = 64;
+
+ProgramBuilder::ProgramBuilder(const ModuleImpl &module,
+                               const ast::Function &kernel,
+                               const DecodeOptions &options,
+                               const AddressOf &addressOf)
+    : module(module), kernel(kernel), options(options), addressOf(addressOf),
+      program(std::make_unique<Program>()) {
+  program->module = &module;
+  program->kernel = &kernel;
+}
+
+Result<std::unique_ptr<Program>>
+ptxsim::decode(const ModuleImpl &module, const ast::Function &kernel,
+               const DecodeOptions &options, const AddressOf &addressOf) {
+  return ProgramBuilder(module, kernel, options, addressOf).build();
+}
+
+Result<std::unique_ptr<Program>> ProgramBuilder::build() {
+  std::string error;
+  layoutShared();
+  FunctionFrame *main = functionFrame(kernel, error);
+  if (!main)
+    return Status::error(error);
+  program->entry = uint32_t(main->entry);
+  assignOffsets();
+  return std::move(program);
+}
+
+// Slots -----------------------------------------------------------------------
+
+uint32_t ProgramBuilder::newSlot(uint8_t width) {
+  slots.push_back({width, 0});
+  return uint32_t(slots.size() - 1);
+}
+
+uint32_t ProgramBuilder::registerSlot(uint32_t reg) {
+  uint32_t &slot = frame->registerSlots[reg];
+  if (slot == noSlot)
+    slot = newSlot(frame->function->registers[reg].width);
+  return slot;
+}
+
+uint32_t ProgramBuilder::constant(uint64_t low, uint8_t width, uint64_t high) {
+  if (width < 8)
+    low &= width ? (uint64_t(1) << (8 * width)) - 1 : 0xffffffff;
+  auto [it, isNew] =
+      constantSlots.try_emplace(std::make_tuple(low, high, width), noSlot);
+  if (isNew) {
+    it->second = newSlot(width);
+    program->constants.push_back({it->second, width, low, high});
+  }
+  return it->second;
+}
+
+uint32_t ProgramBuilder::special(Special which) {
+  auto [it, isNew] = specialSlots.try_emplace(which, noSlot);
+  if (isNew) {
+    it->second = newSlot(4);
+    program->specials.push_back({which, it->second});
+  }
+  return it->second;
+}
+
+uint32_t ProgramBuilder::carrySlot() {
+  if (frame->carrySlot == noSlot)
+    frame->carrySlot = newSlot(0);
+  return frame->carrySlot;
+}
+
+void ProgramBuilder::assignOffsets() {
+  // Predicates together, then each width on its own cache lines.
+  uint32_t offset = 0;
+  for (SlotInfo &slot : slots)
+    if (slot.width == 0) {
+      slot.offset = offset;
+      offset += 4;
+    }
+  offset = (offset + 63) / 64 * 64;
+  for (SlotInfo &slot : slots)
+    if (slot.width != 0) {
+      slot.offset = offset;
+      offset += 32u * slot.width;
+    }
+  program->registerBytes = offset;
+
+  auto patch = [&](uint32_t &slot) {
+    if (slot != noSlot)
+      slot = slots[slot].offset;
+  };
+  for (Inst &inst : program->code) {
+    patch(inst.dst);
+    patch(inst.a);
+    patch(inst.b);
+    patch(inst.c);
+    patch(inst.guard);
+  }
+  for (OperandSlot &operand : program->operands)
+    patch(operand.slot);
+  for (Program::Constant &constant : program->constants)
+    patch(constant.slot);
+  for (Program::SpecialSlot &special : program->specials)
+    patch(special.slot);
+}
+
+// Variables -------------------------------------------------------------------
+
+void ProgramBuilder::layoutShared() {
+  std::vector<const ast::Function *> order{&kernel};
+  std::vector<const ast::Variable *> variables;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const ast::Function *function = order[i];
+    for (const ast::Variable *used : function->usedVariables)
+      if (used->space == Space::Shared)
+        variables.push_back(used);
+    for (const ast::Variable &own : function->variables)
+      if (own.space == Space::Shared)
+        variables.push_back(&own);
+    for (std::string_view name : function->usedNames)
+      if (const ast::Function *callee = module.findFunction(name))
+        if (std::find(order.begin(), order.end(), callee) == order.end())
+          order.push_back(callee);
+  }
+  uint64_t offset = 0;
+  std::vector<const ast::Variable *> dynamic;
+  for (const ast::Variable *variable : variables) {
+    if (sharedOffsets.count(variable))
+      continue;
+    if (variable->isDynamic) {
+      dynamic.push_back(variable);
+      sharedOffsets[variable] = 0;
+      continue;
+    }
+    if (options.redZones && offset)
+      offset += redZone;
+    offset = (offset + variable->align - 1) / variable->align * variable->align;
+    sharedOffsets[variable] = uint32_t(offset);
+    program->sharedVariables.push_back(
+        {variable->name, uint32_t(offset), uint32_t(variable->size)});
+    offset = std::min<uint64_t>(offset + variable->size, 0x7fff0000);
+  }
+  uint32_t align = 16;
+  for (const ast::Variable *variable : dynamic)
+    align = std::max(align, variable->align);
+  program->dynamicSharedAlign = align;
+  if (!dynamic.empty()) {
+    if (options.redZones && offset)
+      offset += redZone;
+    offset = (offset + align - 1) / align * align;
+    for (const ast::Variable *variable : dynamic)
+      sharedOffsets[variable] = uint32_t(offset);
+  }
+  program->staticSharedBytes = uint32_t(offset);
+}
+
+uint32_t ProgramBuilder::localOffset(const ast::Variable &variable) {
+  auto [it, isNew] = frame->localOffsets.try_emplace(&variable, 0);
+  if (isNew) {
+    uint64_t offset = program->localBytes;
+    if (options.redZones)
+      offset += 16;
+    uint32_t align = std::max(variable.align, 8u);
+    offset = (offset + align - 1) / align * align;
+    it->second = uint32_t(offset);
+    program->localVariables.push_back(
+        {variable.name, uint32_t(offset), uint32_t(variable.size)});
+    program->localBytes = uint32_t(
+        std::min<uint64_t>(offset + std::max<uint64_t>(variable.size, 1),
+                           0x7fff0000));
+  }
+  return it->second;
+}
+
+Result<uint64_t>
+ProgramBuilder::variableAddress(const ast::Variable &variable) {
+  switch (variable.space) {
+  case Space::Shared: {
+    auto it = sharedOffsets.find(&variable);
+    if (it == sharedOffsets.end())
+      return Status::error("'" + std::string(variable.name) +
+                           "' is a shared variable of another function");
+    return uint64_t(it->second);
+  }
+  case Space::Local:
+    return uint64_t(localOffset(variable));
+  case Space::Param:
+    if (frame->function == &kernel)
+      for (size_t i = 0; i < kernel.params.size(); ++i)
+        if (kernel.params[i] == &variable)
+          return uint64_t(kernel.info.params[i].offset);
+    return uint64_t(localOffset(variable));
+  default: {
+    uint64_t address = addressOf(variable);
+    if (!address)
+      return Status::error("'" + std::string(variable.name) +
+                           "' is declared .extern and defined nowhere");
+    return address;
+  }
+  }
+}
+
+uint64_t ProgramBuilder::functionAddress(const ast::Function &function) {
+  uint64_t index = 0;
+  for (const ast::Function &candidate : module.functions) {
+    ++index;
+    if (&candidate == &function)
+      break;
+  }
+  uint64_t address = functionAddressBase + index * 16;
+  // Whoever takes the address may call it: decode it too.
+  auto &known = program->functionAddresses;
+  for (auto &entry : known)
+    if (entry.first == address)
+      return address;
+  known.emplace_back(address, -1);
+  return address;
+}
+
+// Functions -------------------------------------------------------------------
+
+FunctionFrame *ProgramBuilder::functionFrame(const ast::Function &function,
+                                             std::string &error) {
+  std::unique_ptr<FunctionFrame> &entry = frames[&function];
+  if (entry) {
+    if (entry->active) {
+      error = "function '" + std::string(function.name) +
+              "' calls itself; recursion is not supported";
+      return nullptr;
+    }
+    return entry.get();
+  }
+  if (!function.hasBody) {
+    error = "function '" + std::string(function.name) +
+            "' is declared but not defined";
+    return nullptr;
+  }
+  if (!function.error.ok()) {
+    error = function.error.message();
+    return nullptr;
+  }
+  entry = std::make_unique<FunctionFrame>();
+  entry->function = &function;
+  entry->registerSlots.assign(function.registers.size(), noSlot);
+  entry->active = true;
+  FunctionFrame *result = entry.get();
+  FunctionFrame *outer = frame;
+  frame = result;
+  if (&function != &kernel)
+    result->returnSlot = newSlot(4);
+  bool ok = decodeBody(*result, error);
+  frame = outer;
+  result->active = false;
+  return ok ? result : nullptr;
+}
+
+/// The direct callees of a function, so that they are decoded first: code of a
+/// callee lies before its caller's, which lets divergent lanes meet again after
+/// a call when the lowest program counter runs first.
+static std::vector<const ast::Function *>
+callees(const ModuleImpl &module, const ast::Function &function) {
+  std::vector<const ast::Function *> result;
+  for (std::string_view name : function.usedNames)
+    if (const ast::Function *callee = module.findFunction(name))
+      if (callee->hasBody)
+        result.push_back(callee);
+  return result;
+}
+
+static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
+  static const auto *table = [] {
+    auto *map = new std::unordered_map<std::string_view, DecodeFunction>();
+    for (const DecodeEntry *family :
+         {arithmeticDecoders, dataDecoders, memoryDecoders, controlDecoders,
+          collectiveDecoders, asyncDecoders, matrixDecoders})
+      for (; family->decode; ++family)
+        (*map)[family->opcode] = family->decode;
+    return map;
+  }();
+  return *table;
+}
+
+bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
+  const ast::Function &function = *own.function;
+  for (const ast::Function *callee : callees(module, function))
+    if (!functionFrame(*callee, error))
+      return false;
+
+  size_t firstFixup = fixups.size();
+  size_t begin = program->code.size();
+  own.entry = int32_t(begin);
+  std::vector<uint32_t> statementStart;
+  for (const ast::Statement &statement : function.statements) {
+    statementStart.push_back(uint32_t(program->code.size()));
+    auto it = decoders().find(statement.opcode);
+    Statement decoder(*this, statement);
+    if (it == decoders().end())
+      decoder.fail("unsupported instruction '" +
+                   std::string(statement.opcode) + "'");
+    else
+      it->second(decoder);
+    decoder.finish();
+    if (decoder.failed()) {
+      error = decoder.error.find(": error: ") != std::string::npos
+                  ? decoder.error
+                  : module.diagnose(statement.line, 0, decoder.error);
+      return false;
+    }
+    if (program->code.size() > (1u << 24)) {
+      error = module.diagnose(statement.line, 0, "kernel is too large");
+      return false;
+    }
+  }
+  statementStart.push_back(uint32_t(program->code.size()));
+
+  // Falling off the end is a return.
+  Inst last;
+  last.flow = &function == &kernel ? Flow::Exit : Flow::Return;
+  last.a = own.returnSlot;
+  last.instClass = uint8_t(InstClass::Control);
+  program->code.push_back(last);
+  InstInfo info;
+  info.line = function.statements.empty() ? function.line
+                                          : function.statements.back().line;
+  info.text = "ret";
+  program->info.push_back(info);
+
+  for (size_t i = firstFixup; i < fixups.size(); ++i) {
+    const Fixup &fixup = fixups[i];
+    int64_t statement = function.findLabel(fixup.label, fixup.scope);
+    if (statement < 0) {
+      error = module.diagnose(fixup.line, 0,
+                              "no label '" + std::string(fixup.label) + "'");
+      return false;
+    }
+    int32_t target = int32_t(statementStart[size_t(statement)]);
+    if (fixup.table >= 0)
+      program->branchTables[size_t(fixup.table)][size_t(fixup.entry)] = target;
+    else
+      program->code[fixup.inst].target = target;
+  }
+  fixups.resize(firstFixup);
+
+  for (auto &[address, entry] : program->functionAddresses) {
+    size_t index = size_t((address - functionAddressBase) / 16 - 1);
+    if (&module.functions[index] == &function)
+      entry = own.entry;
+  }
+  return true;
+}

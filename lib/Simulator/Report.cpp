@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kvcache/Simulator/Report.h"
+#include "Json.h"
+
+using namespace ptxsim;
+
+std::string_view ptxsim::toolName(Tool tool) {
+  switch (tool) {
+  case MemCheck:
+    return "memcheck";
+  case InitCheck:
+    return "initcheck";
+  case RaceCheck:
+    return "racecheck";
+  case SyncCheck:
+    return "synccheck";
+  default:
+    return "all";
+  }
+}
+
+Result<uint32_t> ptxsim::parseTools(std::string_view list) {
+  uint32_t mask = 0;
+  while (!list.empty()) {
+    size_t comma = list.find(',');
+    std::string_view name = list.substr(0, comma);
+    list = comma == std::string_view::npos ? std::string_view()
+                                           : list.substr(comma + 1);
+    uint32_t bit = 0;
+    if (name == "all")
+      bit = AllTools;
+    for (Tool tool : {MemCheck, InitCheck, RaceCheck, SyncCheck})
+      if (name == toolName(tool))
+        bit = tool;
+    if (!bit)
+      return Status::error("unknown tool '" + std::string(name) +
+                           "'; there are memcheck, initcheck, racecheck, "
+                           "synccheck and all");
+    mask |= bit;
+  }
+  return mask;
+}
+
+static std::string triple(const Dim3 &d) {
+  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," +
+         std::to_string(d.z) + ")";
+}
+
+static std::string hex(uint64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+static std::string place(const SourceLocation &source) {
+  return source.file + ":" + std::to_string(source.line) + ":" +
+         std::to_string(source.column);
+}
+
+std::string Report::text() const {
+  std::string out = std::string(toolName(tool)) + ": " + message + "\n";
+  out += "    at " + kernel + ", block " + triple(block) + ", thread " +
+         triple(thread) + "\n";
+  if (source.known())
+    out += "    source " + place(source) + "\n";
+  out += "    ptx line " + std::to_string(ptxLine) + ": " + ptxText + "\n";
+  if (hasAddress) {
+    out += "    address " + hex(address);
+    if (!nearest.empty())
+      out += " is " + nearest;
+    out += "\n";
+  }
+  if (!detail.empty())
+    out += "    " + detail + "\n";
+  if (count > 1)
+    out += "    " + std::to_string(count) + " times in all\n";
+  return out;
+}
+
+static std::string tripleJson(const Dim3 &d) {
+  return "[" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " +
+         std::to_string(d.z) + "]";
+}
+
+std::string Report::json() const {
+  JsonObject object;
+  object.field("tool", toolName(tool))
+      .field("kind", kind)
+      .field("message", message)
+      .field("kernel", kernel)
+      .raw("block", tripleJson(block))
+      .raw("thread", tripleJson(thread))
+      .field("ptx_line", ptxLine)
+      .field("ptx", ptxText);
+  if (source.known())
+    object.field("file", source.file)
+        .field("line", source.line)
+        .field("column", source.column);
+  if (hasAddress)
+    object.field("address", hex(address)).field("nearest", nearest);
+  if (!detail.empty())
+    object.field("detail", detail);
+  return object.field("count", count).str();
+}
+
+std::string ptxsim::reportsToJson(const std::vector<Report> &reports) {
+  std::string out = "[";
+  for (const Report &report : reports)
+    out += (out.size() > 1 ? ",\n " : "\n ") + report.json();
+  return out + (reports.empty() ? "]" : "\n]");
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a running grid consists of: workers (host threads), each running
+// clusters of blocks, each made of warps.
+#ifndef KVCACHE_LIB_SIMULATOR_STATE_H
+#define KVCACHE_LIB_SIMULATOR_STATE_H
+
+#include "Memory.h"
+#include "Program.h"
+#include "kvcache/Simulator/Device.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace ptxsim {
+
+// Generic addresses of the other spaces lie in windows no host pointer reaches.
+constexpr uint64_t sharedWindow = 0x0100000000000000;
+constexpr uint64_t localWindow = 0x0200000000000000;
+constexpr uint64_t paramWindow = 0x0300000000000000;
+constexpr uint64_t windowMask = 0xff00000000000000;
+/// A shared address names a block of the cluster in its upper byte: 0 is the
+/// block itself, n the block of rank n - 1.
+constexpr unsigned sharedRankShift = 24;
+constexpr uint64_t sharedOffsetMask = (uint64_t(1) << sharedRankShift) - 1;
+
+struct Launch;
+struct Worker;
+struct Cluster;
+
+/// One of the sixteen barriers of a block.
+struct NamedBarrier {
+  /// Lanes that have arrived, per warp.
+  std::vector<uint32_t> arrived;
+  unsigned numArrivedWarps = 0;
+  /// Threads expected, 0: all of the block.
+  uint32_t expected = 0;
+  bool inUse = false;
+  /// Instruction of the first arrival.
+  const Inst *inst = nullptr;
+  /// For barrier.red: the lanes' values and where results go.
+  bool isReduction = false;
+  uint32_t trueCount = 0;
+  uint32_t lanesCount = 0;
+};
+
+struct SharedShadow;
+struct AsyncState;
+
+struct Block {
+  Launch *launch = nullptr;
+  Worker *worker = nullptr;
+  Cluster *cluster = nullptr;
+  Dim3 index{0, 0, 0};
+  uint64_t linear = 0;
+  uint32_t rank = 0;
+  std::vector<Warp> warps;
+  char *registers = nullptr;
+  size_t registerStride = 0;
+  std::vector<char> shared;
+  std::vector<char> local;
+  NamedBarrier barriers[16];
+  /// Barrier completions so far; orders accesses for the race check.
+  uint32_t epoch = 1;
+  unsigned numFinished = 0;
+  std::unique_ptr<SharedShadow> shadow;
+  std::unique_ptr<AsyncState> async;
+
+  Block();
+  ~Block();
+  Block(Block &&) noexcept;
+};
+
+struct Cluster {
+  std::vector<Block> blocks;
+  uint64_t firstBlock = 0;
+  bool done = false;
+  /// Rounds in which every warp only waited or used up its turn.
+  unsigned idleRounds = 0;
+  /// barrier.cluster: lanes arrived, per warp of the cluster.
+  uint64_t clusterArrived = 0;
+  uint64_t clusterPhase = 0;
+  std::vector<uint32_t> clusterArrivedLanes;
+  uint64_t instructions = 0;
+};
+
+struct FindingKey {
+  uint32_t pc;
+  Tool tool;
+  std::string_view kind;
+  bool operator<(const FindingKey &other) const {
+    return std::tie(pc, tool, kind) <
+           std::tie(other.pc, other.tool, other.kind);
+  }
+};
+
+struct Finding {
+  Report report;
+  uint64_t block = 0;
+};
+
+/// Counters of one instruction while a launch runs.
+struct InstCounts {
+  uint64_t warps = 0, threads = 0;
+  Traffic traffic;
+  Space space = Space::Generic;
+  uint64_t wavefronts = 0, conflicts = 0;
+  uint64_t divergent = 0;
+};
+
+struct Worker {
+  Launch *launch = nullptr;
+  std::map<FindingKey, Finding> findings;
+  uint64_t numFindings = 0;
+  /// The launch has failed here: block, and what to say.
+  bool failed = false;
+  uint64_t failedBlock = 0;
+  std::string failure;
+  uint64_t warpInstructions = 0, threadInstructions = 0;
+  /// Parallel to the program's code, with counters only.
+  std::vector<InstCounts> counts;
+  uint64_t barriers = 0;
+  uint64_t random = 0;
+  /// What %clock reads.
+  uint64_t clock = 0;
+  std::string printed;
+
+  /// Ends the launch; the first failure of a worker is kept.
+  void fail(Warp &warp, std::string message);
+};
+
+/// One launch, shared by its workers.
+struct Launch {
+  const Program *program = nullptr;
+  const LaunchOptions *options = nullptr;
+  const AllocationTable *memory = nullptr;
+  LaunchConfig config;
+  Dim3 clusterDim;
+  uint32_t clusterBlocks = 1;
+  uint64_t numClusters = 0;
+  uint32_t threadsPerBlock = 0;
+  uint32_t warpsPerBlock = 0;
+  uint32_t sharedBytes = 0;
+  /// Local memory of a thread, rounded up.
+  uint64_t localStride = 0;
+  uint32_t tools = 0;
+  bool instrumented = false;
+  std::vector<char> params;
+  std::string kernelName;
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> nextCluster{0};
+  std::atomic<uint64_t> blocksDone{0};
+  std::atomic<uint64_t> instructionsDone{0};
+};
+
+// Findings (Findings.cpp) ------------------------------------------------------
+
+/// Counts an occurrence; gives the report to fill in if it is the first of its
+/// place and kind.
+Report *addFinding(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
+                   std::string_view kind);
+/// The same with a message, and an address if `address` is not null.
+void report(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
+            std::string_view kind, const std::string &message,
+            const uint64_t *address = nullptr, Space space = Space::Generic);
+/// The address in words.
+std::string describeAddress(Warp &warp, uint64_t address, Space space);
+Dim3 threadIndex(const Launch &launch, uint32_t thread);
+std::string instructionText(const Program &program, const Inst &inst);
+
+// Execution (Execute.cpp) ------------------------------------------------------
+
+enum class TurnEnd : uint8_t { Blocked, Finished, Yielded };
+/// Runs a warp until it finishes, waits, or has used up `budget` instructions.
+TurnEnd runWarp(Warp &warp, uint64_t budget);
+inline bool isReady(const Warp &warp) {
+  for (unsigned i = 0; i < warp.numGroups; ++i)
+    if (warp.groups[i].state == LaneGroup::Ready)
+      return true;
+  return false;
+}
+
+// Barriers (Barriers.cpp) ------------------------------------------------------
+
+/// Lanes of a warp arrive; they wait (as a group at `pc`) unless the barrier
+/// instruction only arrives.
+void arriveAtBarrier(Warp &warp, const Inst &inst, uint32_t mask, uint32_t pc);
+/// Completes barriers that threads which have exited no longer hold up.
+void lanesExited(Warp &warp, uint32_t mask);
+void arriveAtClusterBarrier(Warp &warp, const Inst &inst, uint32_t mask);
+bool clusterBarrierDone(Warp &warp, const Inst &inst, uint32_t mask);
+/// Says why nothing in the cluster can run.
+void reportDeadlock(Cluster &cluster);
+/// Lets a cluster pass its barrier if all of it waits there.
+bool releaseClusterBarrier(Cluster &cluster);
+
+/// Adds a group, merging with one at the same place.
+void putGroup(Warp &warp, uint32_t pc, uint32_t mask,
+              LaneGroup::State state = LaneGroup::Ready, uint8_t barrier = 0);
+
+// Scheduling (Schedule.cpp) ----------------------------------------------------
+
+void runWorker(Launch &launch, Worker &worker, bool showProgress);
+
+} // namespace ptxsim
+
+#endif // KVCACHE_LIB_SIMULATOR_STATE_H

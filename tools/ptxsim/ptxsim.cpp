@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of the PTX simulator.
+#include "Arguments.h"
+#include "Options.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+using namespace ptxsim;
+
+// Exit status: 0, findings (--error-exitcode), the kernel failed or nothing
+// could be run at all.
+static constexpr int exitFailed = 70, exitUsage = 64;
+
+static int fail(const std::string &message, int status = exitUsage) {
+  fprintf(stderr, "ptxsim: error: %s\n", message.c_str());
+  return status;
+}
+
+static void listKernels(const Module &module) {
+  for (const KernelInfo &kernel : module.kernels()) {
+    printf("%s\n", kernel.name.c_str());
+    for (const ParamInfo &param : kernel.params)
+      printf("  %s: .%s, %u bytes at %u\n", param.name.c_str(),
+             param.type.c_str(), param.size, param.offset);
+    if (kernel.staticSharedBytes)
+      printf("  shared memory: %u bytes\n", kernel.staticSharedBytes);
+  }
+}
+
+static int checkKernels(const Module &module, const Options &options) {
+  int status = 0;
+  for (const KernelInfo &kernel : module.kernels()) {
+    if (!options.kernel.empty() && kernel.name != options.kernel)
+      continue;
+    Status result = module.check(kernel.name);
+    if (result.ok()) {
+      printf("%s: ok\n", kernel.name.c_str());
+    } else {
+      fprintf(stderr, "%s\n", result.message().c_str());
+      status = exitUsage;
+    }
+  }
+  return status;
+}
+
+static void showProgress(uint64_t done, uint64_t total) {
+  fprintf(stderr, "\r%llu of %llu blocks",
+          static_cast<unsigned long long>(done),
+          static_cast<unsigned long long>(total));
+}
+
+static void printResult(const LaunchResult &result, const Options &options) {
+  if (options.json) {
+    std::string status = result.outcome == LaunchOutcome::Completed ? "completed"
+                         : result.outcome == LaunchOutcome::Failed ? "failed"
+                                                                   : "refused";
+    printf("{\"outcome\": \"%s\", \"findings\": %llu, \"reports\": %s",
+           status.c_str(), static_cast<unsigned long long>(result.numFindings),
+           reportsToJson(result.reports).c_str());
+    if (options.count)
+      printf(", \"counters\": %s", result.counters.json().c_str());
+    printf("}\n");
+    return;
+  }
+  for (const Report &report : result.reports)
+    fputs(report.text().c_str(), stderr);
+  if (options.tools)
+    fprintf(stderr, "%llu findings\n",
+            static_cast<unsigned long long>(result.numFindings));
+  if (options.count)
+    fputs(result.counters.text().c_str(), stdout);
+}
+
+static int runKernel(std::shared_ptr<const Module> module,
+                     const Options &options) {
+  const KernelInfo *kernel = module->findKernel(options.kernel);
+  if (!kernel) {
+    std::string message = "no kernel '" + options.kernel + "' in " +
+                          options.file + "; there is";
+    for (const KernelInfo &known : module->kernels())
+      message += " " + known.name;
+    return fail(message);
+  }
+  if (options.arguments.size() != kernel->params.size())
+    return fail("kernel '" + kernel->name + "' takes " +
+                std::to_string(kernel->params.size()) + " arguments, " +
+                std::to_string(options.arguments.size()) + " are given");
+
+  DeviceOptions deviceOptions;
+  deviceOptions.trackInitialisation = options.tools & InitCheck;
+  Device device(deviceOptions);
+  Result<LoadedModule *> loaded = device.load(module);
+  if (!loaded.ok())
+    return fail(loaded.message());
+  std::vector<Argument> arguments(options.arguments.size());
+  std::vector<void *> pointers;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string error;
+    if (!makeArgument(options.arguments[i], kernel->params[i], device,
+                      arguments[i], error))
+      return fail(error);
+    pointers.push_back(arguments[i].bytes.data());
+  }
+
+  LaunchOptions launch;
+  launch.tools = options.tools;
+  launch.counters = options.count;
+  launch.seed = options.seed;
+  launch.reportLimit = options.printLimit;
+  launch.stopAtFirst = options.stopAtFirst;
+  launch.threads = options.threads;
+  launch.instructionLimit = options.instructionLimit;
+  if (options.trace)
+    launch.trace = [](std::string_view line) {
+      fprintf(stderr, "%.*s\n", int(line.size()), line.data());
+    };
+  bool terminal = isatty(STDERR_FILENO);
+  if (terminal)
+    launch.progress = showProgress;
+  LaunchResult result =
+      device.launch(*loaded, options.kernel, options.config, pointers.data(),
+                    pointers.size(), launch);
+  if (terminal)
+    fprintf(stderr, "\r\033[K");
+  printResult(result, options);
+  if (result.outcome != LaunchOutcome::Completed)
+    return fail(result.status.message(),
+                result.outcome == LaunchOutcome::Failed ? exitFailed
+                                                        : exitUsage);
+  for (Argument &argument : arguments) {
+    std::string error;
+    if (!storeResult(argument, device, error))
+      return fail(error);
+  }
+  return result.numFindings ? options.errorExitCode : 0;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  std::string error;
+  if (!parseOptions(argc, argv, options, error))
+    return fail(error);
+  if (options.help) {
+    fputs(helpText, stdout);
+    return 0;
+  }
+  if (options.version) {
+    puts("ptxsim 0.1.0");
+    return 0;
+  }
+  std::ifstream file(options.file, std::ios::binary);
+  if (!file)
+    return fail(options.file + ": cannot be read");
+  std::string text((std::istreambuf_iterator<char>(file)),
+                   std::istreambuf_iterator<char>());
+  Result<std::shared_ptr<const Module>> module =
+      Module::parse(text, options.file);
+  if (!module.ok()) {
+    fprintf(stderr, "%s\n", module.message().c_str());
+    return exitUsage;
+  }
+  if (options.list) {
+    listKernels(**module);
+    return 0;
+  }
+  if (options.check)
+    return checkKernels(**module, options);
+  return runKernel(*module, options);
+}
