@@ -10,4 +10,4 @@ __device__ inline int threadIdx_y() { return __nvvm_read_ptx_sreg_tid_y(); }
 __device__ inline int blockIdx_x() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 __device__ inline int blockDim_x() { return __nvvm_read_ptx_sreg_ntid_x(); }
 __device__ inline int gridDim_x() { return __nvvm_read_ptx_sreg_nctaid_x(); }
-#define __syncthreads() __nvvm_barrier0()
+#define __syncthreads() asm volatile("bar.sync 0;" ::: "memory")
