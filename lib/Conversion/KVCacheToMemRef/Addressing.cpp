@@ -176,11 +176,15 @@ Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
   auto orZeros = [&](Value condition, function_ref<SmallVector<Value>()> then) {
     if (!condition)
       return then();
-    auto check =
-        scf::IfOp::create(b, results, condition, /*withElseRegion=*/true);
+    auto check = scf::IfOp::create(b, results, condition,
+                                   /*withElseRegion=*/!results.empty());
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(check.thenBlock());
-    scf::YieldOp::create(b, then());
+    SmallVector<Value> values = then();
+    // Without results the operation comes with its terminator.
+    if (results.empty())
+      return SmallVector<Value>();
+    scf::YieldOp::create(b, values);
     b.setInsertionPointToStart(check.elseBlock());
     scf::YieldOp::create(b, zeros(b, results));
     return SmallVector<Value>(check.getResults());
