@@ -75,6 +75,7 @@ def ConvertNarrowFloatToNVVMPass : Pass<"convert-narrow-float-to-nvvm"> {
     operands are scalars or fixed-size vectors of any rank and length. What
     other operations do with such values (constants, loads, select, bitcast)
     needs nothing from here: the conversion to LLVM makes integers of them.
+    Conversions from and to integers (`arith.sitofp` and its like) go through f32.
     Arithmetic on them is expanded to conversions beforehand by
     `arith-emulate-unsupported-floats`.
 

@@ -47,6 +47,21 @@ static bool isNarrowConversion(Operation *op) {
           isNarrow(op->getResult(0).getType()));
 }
 
+/// Whether `op` converts between integers and a narrow float. MLIR folds
+/// `truncf(sitofp(x))` into one such operation.
+static bool isNarrowIntegerConversion(Operation *op) {
+  if (!isa<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>(
+          op))
+    return false;
+  for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()}) {
+    auto vector = dyn_cast<VectorType>(type);
+    if (isa<TensorType>(type) || (vector && vector.isScalable()))
+      return false;
+  }
+  return getFormat(getElementTypeOrSelf(op->getOperand(0).getType())) ||
+         getFormat(getElementTypeOrSelf(op->getResult(0).getType()));
+}
+
 static std::optional<arith::RoundingMode> getRoundingMode(Operation *op) {
   if (auto interface = dyn_cast<arith::ArithRoundingModeInterface>(op))
     if (arith::RoundingModeAttr mode = interface.getRoundingModeAttr())
@@ -128,6 +143,9 @@ void mlir::kvcache::configureNarrowFloatToNVVMLegality(
     ConversionTarget &target) {
   target.addDynamicallyLegalOp<arith::ExtFOp, arith::TruncFOp>(
       [](Operation *op) { return !isNarrowConversion(op); });
+  target.addDynamicallyLegalOp<arith::SIToFPOp, arith::UIToFPOp,
+                               arith::FPToSIOp, arith::FPToUIOp>(
+      [](Operation *op) { return !isNarrowIntegerConversion(op); });
   target.addIllegalOp<arith::ScalingExtFOp, arith::ScalingTruncFOp>();
 }
 
@@ -358,14 +376,51 @@ private:
   std::optional<Chip> chip;
 };
 
+/// Integers become narrow floats, and the reverse, through f32. That rounds an
+/// integer once, since those that f32 does not hold saturate; f8E8M0FNU reaches
+/// further and takes f64.
+template <typename OpTy> class IntegerPattern : public OpRewritePattern<OpTy> {
+public:
+  IntegerPattern(MLIRContext *context, const NarrowFloatToNVVMOptions &options)
+      : OpRewritePattern<OpTy>(context), chip(options.chip) {}
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (!isNarrowIntegerConversion(op))
+      return failure();
+    Converter converter(rewriter, op, chip);
+    CodecBuilder &b = converter.builder();
+    Type source = getElementTypeOrSelf(op.getIn());
+    Type result = getElementTypeOrSelf(op.getType());
+    if (isa<FloatType>(source)) {
+      Value wide = converter.convert(op.getIn(), b.getF32Type());
+      rewriter.replaceOpWithNewOp<OpTy>(op, op.getType(), wide);
+      return success();
+    }
+    bool isExactInF32 = source.getIntOrFloatBitWidth() <= 24;
+    Type wideType = getFormat(result) == Format::E8M0 && !isExactInF32
+                        ? Type(b.getF64Type())
+                        : Type(b.getF32Type());
+    Value wide = OpTy::create(b, getTypeLike(op.getIn(), wideType), op.getIn());
+    rewriter.replaceOp(op, converter.convert(wide, result));
+    return success();
+  }
+
+private:
+  std::optional<Chip> chip;
+};
+
 } // namespace
 
 void mlir::kvcache::populateNarrowFloatToNVVMPatterns(
     RewritePatternSet &patterns, const NarrowFloatToNVVMOptions &options) {
-  patterns.add<CastPattern<arith::ExtFOp>, CastPattern<arith::TruncFOp>,
-               ScalingPattern<arith::ScalingExtFOp>,
-               ScalingPattern<arith::ScalingTruncFOp>>(patterns.getContext(),
-                                                       options);
+  patterns
+      .add<CastPattern<arith::ExtFOp>, CastPattern<arith::TruncFOp>,
+           ScalingPattern<arith::ScalingExtFOp>,
+           ScalingPattern<arith::ScalingTruncFOp>,
+           IntegerPattern<arith::SIToFPOp>, IntegerPattern<arith::UIToFPOp>,
+           IntegerPattern<arith::FPToSIOp>, IntegerPattern<arith::FPToUIOp>>(
+          patterns.getContext(), options);
 }
 
 //===----------------------------------------------------------------------===//
