@@ -360,6 +360,18 @@ def run_on_host(library, case):
     return unpack(case, result)
 
 
+def run_on_simulator(ptx, case, folder):
+    source, result = buffers(case)
+    paths = [os.path.join(folder, name) for name in ("in.npy", "out.npy", "got.npy")]
+    np.save(paths[0], source.view(np.uint8))
+    np.save(paths[1], result)
+    command = ["ptxsim", ptx, "--kernel", case.name, "--block", str(BLOCK)]
+    command += ["--grid", str(padded_length(case) // (case.lanes * BLOCK))]
+    command += ["--arg", paths[0], "--arg", f"{paths[1]}=>{paths[2]}"]
+    run(command + ["--tool", "memcheck,initcheck", "--threads", "1"])
+    return unpack(case, np.load(paths[2]))
+
+
 def compare(case, got):
     """Names the first difference, or gives an empty string."""
     expected = case.expected
