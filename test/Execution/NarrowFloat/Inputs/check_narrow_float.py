@@ -13,6 +13,7 @@ Prints a line a conversion; exit status 1 names the first difference of each.
 
 import argparse
 import ctypes
+import json
 import os
 import re
 import subprocess
@@ -104,8 +105,37 @@ def scaling_case(source, result, lanes, scale):
     return Case(name, source, result, lanes, values, expected, op, scale=scale)
 
 
+def recorded_cases():
+    """Numbers that an established serving system computed."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fp8_cast.json")
+    with open(path) as file:
+        recorded = json.load(file)
+    f32, bf16 = reference.WIDE["f32"], reference.WIDE["bf16"]
+
+    def case(name, source, result, inputs, expected, op):
+        return Case(f"recorded_{name}", source, result, 4, inputs, expected, op)
+
+    def codes(table):
+        return np.array(list(map(int, table)), dtype=np.uint8)
+
+    def values(table, dtype):
+        return np.array(list(map(float, table))).astype(dtype)
+
+    e4m3 = recorded["decode_e4m3fn_f32"]
+    e8m0 = recorded["decode_e8m0_f32"]
+    from_f32 = recorded["encode_f32_to_e4m3fn"]
+    from_bf16 = recorded["encode_bf16_to_e4m3fn"]
+    extend, truncate = "arith.extf", "arith.truncf"
+    return [
+        case("e4m3", "f8E4M3FN", "f32", codes(range(256)), values(e4m3, f32), extend),
+        case("e8m0", "f8E8M0FNU", "f32", codes(e8m0), values(e8m0.values(), f32), extend),
+        case("f32", "f32", "f8E4M3FN", values(from_f32, f32), codes(from_f32.values()), truncate),
+        case("bf16", "bf16", "f8E4M3FN", values(from_bf16, bf16), codes(from_bf16.values()), truncate),
+    ]
+
+
 def all_cases():
-    cases = []
+    cases = recorded_cases()
     for narrow in reference.NARROW:
         for wide in reference.WIDE:
             cases.append(decode_case(narrow, wide, 16))
