@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The forms a compiled module comes in, told apart by their first bytes.
+#ifndef KVCACHE_RUNTIME_IMAGE_H
+#define KVCACHE_RUNTIME_IMAGE_H
+
+#include "kvcache/Simulator/Status.h"
+
+#include <cstddef>
+#include <string>
+
+namespace kvrt {
+
+enum class ImageKind { PTX, Cubin, Fatbin, Bitcode };
+
+/// `bytes` 0: NUL-terminated text, or a form that knows its own size. Whatever
+/// has no known signature counts as PTX text.
+ImageKind classifyImage(const void *image, size_t bytes);
+
+/// The PTX text of an image: the text itself, or the newest PTX inside a fatbin
+/// (plain or zstd-compressed). An error that names the remedy where there is
+/// none.
+ptxsim::Result<std::string> extractPTX(const void *image, size_t bytes);
+
+} // namespace kvrt
+
+#endif // KVCACHE_RUNTIME_IMAGE_H

@@ -1,0 +1,149 @@
+//===- SimStream.cpp - Streams of the simulator
+//----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimStream.h"
+
+#include <algorithm>
+
+using namespace kvrt;
+
+namespace {
+
+/// Appends the message of a failure.
+void collect(std::string &errors, const Status &status) {
+  if (status.ok())
+    return;
+  errors += (errors.empty() ? "" : "\n") + status.message();
+}
+
+Status toStatus(std::string errors) {
+  return errors.empty() ? Status() : Status::error(std::move(errors));
+}
+
+Status otherDevice(const char *what) {
+  return Status::error(std::string("the ") + what +
+                       " belongs to another device");
+}
+
+} // namespace
+
+std::shared_ptr<StreamQueue> StreamScheduler::createQueue() {
+  return std::make_shared<StreamQueue>();
+}
+
+Status StreamScheduler::submit(const std::shared_ptr<StreamQueue> &queue,
+                               std::function<Status()> run) {
+  std::lock_guard<std::mutex> guard(lock);
+  if (!queue) {
+    std::string errors;
+    collect(errors, reachAllLocked());
+    collect(errors, run());
+    return toStatus(std::move(errors));
+  }
+  if (!late)
+    return run();
+  if (queue->waiting.empty())
+    busy.push_back(queue);
+  queue->waiting.push_back({std::move(run), {}});
+  ++queue->numGiven;
+  return {};
+}
+
+StreamPoint StreamScheduler::now(const std::shared_ptr<StreamQueue> &queue) {
+  std::lock_guard<std::mutex> guard(lock);
+  return {queue, queue->numGiven};
+}
+
+void StreamScheduler::wait(const std::shared_ptr<StreamQueue> &queue,
+                           StreamPoint point) {
+  std::lock_guard<std::mutex> guard(lock);
+  if (!late || !point.queue || point.queue->numRun >= point.position)
+    return;
+  if (queue->waiting.empty())
+    busy.push_back(queue);
+  queue->waiting.push_back({nullptr, std::move(point)});
+  ++queue->numGiven;
+}
+
+Status StreamScheduler::reach(const StreamPoint &point) {
+  std::lock_guard<std::mutex> guard(lock);
+  return reachLocked(point);
+}
+
+Status StreamScheduler::reachAll() {
+  std::lock_guard<std::mutex> guard(lock);
+  return reachAllLocked();
+}
+
+Status StreamScheduler::reachLocked(const StreamPoint &point) {
+  std::string errors;
+  // An explicit stack: chains of waits may be long. They have no cycles, for a
+  // wait only ever asks for work given before it.
+  std::vector<StreamPoint> goals;
+  if (point.queue)
+    goals.push_back(point);
+  while (!goals.empty()) {
+    StreamPoint goal = goals.back();
+    StreamQueue &queue = *goal.queue;
+    if (queue.numRun >= goal.position) {
+      goals.pop_back();
+      continue;
+    }
+    StreamQueue::Operation &next = queue.waiting.front();
+    if (next.waitFor.queue &&
+        next.waitFor.queue->numRun < next.waitFor.position) {
+      goals.push_back(next.waitFor);
+      continue;
+    }
+    StreamQueue::Operation operation = std::move(next);
+    queue.waiting.pop_front();
+    ++queue.numRun;
+    if (queue.waiting.empty())
+      busy.erase(std::find(busy.begin(), busy.end(), goal.queue));
+    if (operation.run)
+      collect(errors, operation.run());
+  }
+  return toStatus(std::move(errors));
+}
+
+Status StreamScheduler::reachAllLocked() {
+  std::string errors;
+  while (!busy.empty())
+    collect(errors, reachLocked({busy.back(), busy.back()->numGiven}));
+  return toStatus(std::move(errors));
+}
+
+Status SimStream::synchronize() {
+  return scheduler->reach(scheduler->now(queue));
+}
+
+Status SimStream::wait(Event &event) {
+  auto *other = dynamic_cast<SimEvent *>(&event);
+  if (!other || other->scheduler != scheduler)
+    return otherDevice("event");
+  std::lock_guard<std::mutex> guard(other->lock);
+  scheduler->wait(queue, other->point);
+  return {};
+}
+
+Status SimEvent::record(Stream &stream) {
+  auto *other = dynamic_cast<SimStream *>(&stream);
+  if (!other || other->scheduler != scheduler)
+    return otherDevice("stream");
+  std::lock_guard<std::mutex> guard(lock);
+  point = scheduler->now(other->queue);
+  return {};
+}
+
+Status SimEvent::synchronize() {
+  StreamPoint goal;
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    goal = point;
+  }
+  return scheduler->reach(goal);
+}

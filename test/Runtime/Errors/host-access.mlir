@@ -1,0 +1,15 @@
+// Device memory that the host may not touch, so that a program that only works
+// on the simulator shows it.
+// RUN: %lower_gpu_sync %s -o %t.mlir
+// RUN: %run_gpu %t.mlir | FileCheck %s
+// RUN: not --crash env KVCACHE_SIM_HOST_ACCESS=deny %run_gpu %t.mlir
+// CHECK: done
+func.func @main() {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %d = gpu.alloc () : memref<2xi32>
+  memref.store %one, %d[%c0] : memref<2xi32>
+  gpu.dealloc %d : memref<2xi32>
+  vector.print str "done\n"
+  return
+}

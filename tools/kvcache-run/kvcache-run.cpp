@@ -1,0 +1,268 @@
+//===- kvcache-run.cpp - Lower and run a program
+//---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "ProgramArguments.h"
+
+#include "kvcache/InitAll.h"
+#include "kvcache/Runtime/CAPI.h"
+
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <dlfcn.h>
+#include <iostream>
+#include <unistd.h>
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("kvcache-run options");
+cl::opt<std::string> inputFile(cl::Positional, cl::init("-"),
+                               cl::desc("<program.mlir>"), cl::cat(category));
+cl::list<std::string>
+    argumentTexts("arg",
+                  cl::desc("Value of the entry's next argument: file.npy for a "
+                           "memref, type:value (i64:5, f32:1.0, index:7) for a "
+                           "scalar"),
+                  cl::value_desc("value"), cl::cat(category));
+cl::list<std::string>
+    outputTexts("out",
+                cl::desc("Write memref argument N to a file after a successful "
+                         "run"),
+                cl::value_desc("N=file.npy"), cl::cat(category));
+cl::opt<std::string> entryName("entry", cl::init("main"),
+                               cl::desc("Function to run (default: main)"),
+                               cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string>
+    chip("chip",
+         cl::desc("Target of gpu.modules that name none (default: the "
+                  "GPU's own, sm_90a on the simulator)"),
+         cl::value_desc("sm_XX"), cl::cat(category));
+cl::opt<std::string> device("device",
+                            cl::desc("auto, cuda or sim (default: "
+                                     "KVCACHE_DEVICE, else auto)"),
+                            cl::value_desc("kind"), cl::cat(category));
+cl::opt<std::string>
+    tools("tool",
+          cl::desc("Checks of the simulator: memcheck, initcheck, racecheck, "
+                   "synccheck, a list of these, or all"),
+          cl::value_desc("names"), cl::cat(category));
+cl::opt<bool> count("count",
+                    cl::desc("Print the simulator's counters of each kernel"),
+                    cl::cat(category));
+cl::opt<bool> verbose("verbose", cl::desc("Say which device is used"),
+                      cl::cat(category));
+
+/// Results go to stdout, everything else to stderr, in the order it happened.
+void flushOutput() {
+  llvm::outs().flush();
+  std::cout.flush();
+  std::fflush(stdout);
+}
+
+int fail(const llvm::Twine &text) {
+  flushOutput();
+  llvm::errs() << "kvcache-run: error: " << text << "\n";
+  return 1;
+}
+
+/// Owns the device, and collects the problems of the program that runs on it.
+class DeviceOwner {
+public:
+  ~DeviceOwner() {
+    if (!handle)
+      return;
+    kvcacheSetProgramDevice(nullptr, nullptr, nullptr);
+    kvcacheDeviceDestroy(handle);
+  }
+
+  /// False with the reason in kvcacheLastError().
+  bool open() {
+    std::vector<std::string> settings;
+    auto set = [&](const char *name, const std::string &value) {
+      if (!value.empty())
+        settings.push_back(std::string(name) + "=" + value);
+    };
+    set("KVCACHE_DEVICE", device);
+    set("KVCACHE_SIM_TOOL", tools);
+    set("KVCACHE_SIM_COUNT", count ? "1" : "");
+    std::vector<const char *> pointers;
+    for (const std::string &setting : settings)
+      pointers.push_back(setting.c_str());
+    pointers.push_back(nullptr);
+    return kvcacheDeviceCreate(pointers.data(), &handle) == 0 &&
+           kvcacheSetProgramDevice(handle, onProblem, this) == 0;
+  }
+
+  std::string text(int (*get)(kvcacheDevice, char **)) const {
+    char *text = nullptr;
+    if (get(handle, &text))
+      return "";
+    std::string copy = text;
+    kvcacheStringFree(text);
+    return copy;
+  }
+  std::string counters() const {
+    char *text = nullptr;
+    if (kvcacheDeviceGetCounters(handle, KVCACHE_TEXT, &text))
+      return "";
+    std::string copy = text;
+    kvcacheStringFree(text);
+    return copy;
+  }
+  bool hadProblems() const { return problems; }
+
+private:
+  static void onProblem(kvcacheProblemKind kind, const char *text,
+                        void *userData) {
+    flushOutput();
+    static_cast<DeviceOwner *>(userData)->problems = true;
+    if (kind == KVCACHE_PROBLEM_REPORT) {
+      llvm::errs() << text;
+      return;
+    }
+    llvm::errs() << "kvcache-run: error: " << text << "\n";
+    // Compiled code cannot be unwound.
+    if (kind == KVCACHE_PROBLEM_FATAL)
+      _exit(1);
+  }
+
+  kvcacheDevice handle = nullptr;
+  std::atomic<bool> problems{false};
+};
+
+/// MLIR's runner libraries beside the libMLIR in use.
+std::vector<std::string> runnerLibraries() {
+  Dl_info info;
+  std::vector<std::string> found;
+  if (!dladdr(reinterpret_cast<void *>(&ExecutionEngine::create), &info))
+    return found;
+  for (const char *name :
+       {"libmlir_c_runner_utils.so", "libmlir_runner_utils.so",
+        "libmlir_async_runtime.so"}) {
+    llvm::SmallString<256> path(llvm::sys::path::parent_path(info.dli_fname));
+    llvm::sys::path::append(path, name);
+    if (llvm::sys::fs::exists(path))
+      found.push_back(path.str().str());
+  }
+  return found;
+}
+
+/// Compiles the lowered program and calls its entry.
+llvm::Error invoke(ModuleOp module, kvcache_run::ProgramArguments &arguments) {
+  std::vector<std::string> libraries = runnerLibraries();
+  SmallVector<StringRef> libraryNames(libraries.begin(), libraries.end());
+  auto optimise = makeOptimizingTransformer(2, 0, nullptr);
+  ExecutionEngineOptions options;
+  options.transformer = optimise;
+  options.sharedLibPaths = libraryNames;
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
+  auto engine = ExecutionEngine::create(module, options);
+  if (!engine)
+    return engine.takeError();
+  std::string symbol = "_mlir_ciface_" + entryName;
+  // Before any of the program runs, its module constructors included.
+  if (auto function = (*engine)->lookupPacked(symbol); !function)
+    return function.takeError();
+  (*engine)->initialize();
+  return (*engine)->invokePacked(symbol, arguments.packed());
+}
+
+int run() {
+  DeviceOwner owner;
+  if (!owner.open())
+    return fail(kvcacheLastError());
+  if (verbose)
+    llvm::errs() << "kvcache-run: device "
+                 << owner.text(kvcacheDeviceDescription) << "\n";
+  std::string deviceChip = owner.text(kvcacheDeviceChip);
+  bool isSimulator = deviceChip.empty();
+  if (!isSimulator && (!tools.empty() || count))
+    return fail("--tool and --count need --device sim, the device is " +
+                owner.text(kvcacheDeviceDescription));
+  std::string target = !chip.empty() ? chip
+                       : isSimulator ? "sm_90a"
+                                     : deviceChip;
+
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  kvcache::registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllToLLVMIRTranslations(registry);
+  MLIRContext context(registry);
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(inputFile, &error);
+  if (!buffer)
+    return fail(error);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+
+  auto entry = module->lookupSymbol<func::FuncOp>(entryName);
+  if (!entry || entry.isExternal())
+    return fail(inputFile + ": there is no func.func '" + entryName +
+                "' with a body; choose one by --entry");
+  kvcache_run::ProgramArguments arguments;
+  if (llvm::Error wrong = arguments.read(entry, argumentTexts))
+    return fail(llvm::toString(std::move(wrong)));
+  for (const std::string &text : outputTexts)
+    if (llvm::Error wrong = arguments.addOutput(text))
+      return fail(llvm::toString(std::move(wrong)));
+  entry.setPublic();
+  entry->setAttr("llvm.emit_c_interface", UnitAttr::get(&context));
+
+  FailureOr<kvcache::Chip> known = kvcache::lookupChip(
+      target, [&] { return mlir::emitError(module->getLoc()); });
+  if (failed(known) || failed(kvcache_run::lowerProgram(*module, {*known})))
+    return 1;
+  if (llvm::Error wrong = invoke(*module, arguments))
+    return fail(llvm::toString(std::move(wrong)));
+  if (std::string result = arguments.resultText(); !result.empty())
+    llvm::outs() << result << "\n";
+  flushOutput();
+  if (count)
+    llvm::errs() << owner.counters();
+  if (owner.hadProblems())
+    return 1;
+  if (llvm::Error wrong = arguments.writeOutputs())
+    return fail(llvm::toString(std::move(wrong)));
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM initLLVM(argc, argv);
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Lowers an MLIR program and runs its entry on a GPU or on the embedded "
+      "PTX simulator.\nExit status 1 if anything went wrong or a check found "
+      "something.\n");
+  return run();
+}
