@@ -15,6 +15,8 @@
 #include "kvcache/Conversion/Passes.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
+#include "kvcache/Pipelines/Passes.h"
+#include "kvcache/Pipelines/Pipelines.h"
 
 namespace mlir::kvcache {
 
@@ -24,10 +26,13 @@ inline void registerAllDialects(DialectRegistry &registry) {
   registerConvertKVCacheToLLVMInterface(registry);
 }
 
-/// Registers the passes of kvcache with MLIR's global pass registry.
+/// Registers the passes and pipelines of kvcache with MLIR's global pass
+/// registry.
 inline void registerAllPasses() {
   registerKVCacheTransformsPasses();
   registerConversionPasses();
+  registerPipelinePasses();
+  registerPipelines();
 }
 
 } // namespace mlir::kvcache

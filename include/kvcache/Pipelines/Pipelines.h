@@ -1,0 +1,65 @@
+//===- Pipelines.h - From kvcache IR to PTX and to host code ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pipelines as functions that fill a pass manager. kvcache-opt registers them
+// under the names given here. All run on a builtin module.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KVCACHE_PIPELINES_PIPELINES_H
+#define KVCACHE_PIPELINES_PIPELINES_H
+
+#include "kvcache/Target/PTX/PTX.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::kvcache {
+
+/// How to compile device code.
+struct KVCacheToPTXOptions {
+  /// Chips to compile for, in the order of the gpu.binary's objects. Code for
+  /// sm_80 runs on every later chip as PTX; `a` and `f` chips' code does not.
+  llvm::SmallVector<std::string> chips = {"sm_80"};
+  /// What to compile to.
+  ObjectFormat format = ObjectFormat::ISA;
+  /// LLVM's and ptxas' optimisation level, 0 to 3.
+  unsigned optLevel = 2;
+  /// Folder to write `<module>.<chip>.<ptx|cubin|fatbin>` to, or empty.
+  std::string output;
+  /// Folder of the CUDA toolkit, or empty to search for it.
+  std::string toolkit;
+};
+
+/// `kvcache-to-ptx`: compiles the device code of a module. Each gpu.launch is
+/// outlined, and each gpu.module becomes a gpu.binary with one object for each
+/// chip; host code keeps its level but for the kvcache dialect, which is gone.
+/// Kernels take pointers and scalars: see kvcache-expand-kernel-memrefs.
+///
+/// Whatever is wrong with a program, an option or a file is an error with a
+/// location; nothing ends the process.
+void buildKVCacheToPTXPipeline(OpPassManager &pm,
+                               const KVCacheToPTXOptions &options = {});
+
+/// The device part of `kvcache-to-ptx`, for a gpu.module without kvcache
+/// operations: everything to the LLVM and NVVM dialects, for `chip`.
+void buildDeviceToNVVMPipeline(OpPassManager &pm, llvm::StringRef chip);
+
+/// `kvcache-host-to-llvm`: lowers host code around gpu.binary to the LLVM
+/// dialect, so that mlir-runner or an ExecutionEngine runs it with the runtime
+/// library. Functions take memref descriptors as MLIR's own conversion passes
+/// them; kernels take bare pointers.
+void buildKVCacheHostPipeline(OpPassManager &pm);
+
+/// Makes the pipelines known by name.
+void registerPipelines();
+
+} // namespace mlir::kvcache
+
+#endif // KVCACHE_PIPELINES_PIPELINES_H

@@ -1,0 +1,76 @@
+//===- Registration.cpp - Names and options of the pipelines --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kvcache/Pipelines/Passes.h"
+#include "kvcache/Pipelines/Pipelines.h"
+
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+namespace {
+
+/// KVCacheToPTXOptions as text.
+struct ToPTXTextOptions : public PassPipelineOptions<ToPTXTextOptions> {
+  ListOption<std::string> chips{
+      *this, "chip",
+      llvm::cl::desc("Chips to compile for, for example sm_80,sm_90a "
+                     "(default: sm_80)")};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("What to compile to: isa (PTX text), bin (cubin) or "
+                     "fatbin; the last two need the CUDA toolkit"),
+      llvm::cl::init("isa")};
+  Option<unsigned> optLevel{
+      *this, "opt-level",
+      llvm::cl::desc("Optimisation level of LLVM and ptxas, 0 to 3"),
+      llvm::cl::init(2)};
+  Option<std::string> output{
+      *this, "output",
+      llvm::cl::desc("Folder to write each gpu.module to as "
+                     "<module>.<chip>.<ptx|cubin|fatbin>")};
+  Option<std::string> toolkit{
+      *this, "toolkit",
+      llvm::cl::desc("Folder of the CUDA toolkit; searched for when empty")};
+};
+
+} // namespace
+
+static LogicalResult
+buildFromText(OpPassManager &pm, StringRef text,
+              function_ref<LogicalResult(const Twine &)> emitError) {
+  ToPTXTextOptions parsed;
+  if (failed(parsed.parseFromString(text)))
+    return failure();
+  KVCacheToPTXOptions options;
+  if (!parsed.chips.empty())
+    options.chips.assign(parsed.chips.begin(), parsed.chips.end());
+  std::optional<ObjectFormat> format = parseObjectFormat(parsed.format);
+  if (!format)
+    return emitError("expected format isa, bin or fatbin, got '" +
+                     parsed.format + "'");
+  options.format = *format;
+  options.optLevel = parsed.optLevel;
+  options.output = parsed.output;
+  options.toolkit = parsed.toolkit;
+  buildKVCacheToPTXPipeline(pm, options);
+  return success();
+}
+
+void kvcache::registerPipelines() {
+  registerPassPipeline(
+      "kvcache-to-ptx", "Compile device code with kvcache operations to PTX",
+      buildFromText,
+      [](function_ref<void(const mlir::detail::PassOptions &)> describe) {
+        describe(ToPTXTextOptions());
+      });
+  PassPipelineRegistration<>(
+      "kvcache-host-to-llvm",
+      "Lower host code around gpu.binary to the LLVM dialect",
+      [](OpPassManager &pm) { buildKVCacheHostPipeline(pm); });
+}
