@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clones.h"
+#include "kvcache/Conversion/KVCacheToLLVM/KVCacheToLLVM.h"
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Pipelines/Pipelines.h"
 
@@ -64,6 +65,7 @@ struct CompileGPUModules
     index::registerConvertIndexToLLVMInterface(registry);
     registerConvertComplexToLLVMInterface(registry);
     registerConvertFuncToLLVMInterface(registry);
+    registerConvertKVCacheToLLVMInterface(registry);
     registerConvertMathToLLVMInterface(registry);
     registerConvertMemRefToLLVMInterface(registry);
     registerConvertNVVMToLLVMInterface(registry);

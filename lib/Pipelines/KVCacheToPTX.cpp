@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kvcache/Conversion/KVCacheToMemRef/KVCacheToMemRef.h"
 #include "kvcache/Conversion/NarrowFloatToNVVM/NarrowFloatToNVVM.h"
+#include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Pipelines/Pipelines.h"
 
@@ -52,11 +54,18 @@ void kvcache::buildDeviceToNVVMPipeline(OpPassManager &pm, StringRef chip) {
 
 void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,
                                         const KVCacheToPTXOptions &options) {
+  // Before anything moves: what moves relies on frozen tables.
+  pm.addPass(createCheckFrozenTablesPass());
+
   // Lookups are shared and hoisted while they are still one operation each.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createGpuKernelOutliningPass());
+
+  // A kernel's interface: pointers and scalars.
+  pm.addPass(createConvertKVCacheToMemRefPass());
+  pm.addPass(createExpandKernelMemRefsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 

@@ -9,6 +9,49 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandKernelMemRefsPass
+    : Pass<"kvcache-expand-kernel-memrefs", "::mlir::ModuleOp"> {
+  let summary = "Pass memrefs to kernels as pointers and scalars";
+  let description = [{
+    A kernel's parameters are pointers and scalars, so that whoever launches it
+    needs to know nothing of MLIR's memref descriptors. Memrefs whose sizes,
+    strides and offset are constants can be passed as bare pointers, and stay as
+    they are. Each other one becomes, in this order,
+
+    1. a pointer (a rank-0 memref) to the first element; a run-time offset is
+       already applied, a constant one is not;
+    2. an `index` for each dynamic size, outermost first;
+    3. an `index` for each dynamic stride, in elements, outermost first. Without
+       a layout of its own a memref has none: strides follow from the sizes.
+
+    The kernel rebuilds the memref from them, and each `gpu.launch_func` takes
+    them from the memref it passed. Argument attributes, for example
+    `llvm.noalias`, stay on the pointer. Functions that device code calls are
+    treated like kernels.
+
+    **Errors:** unranked memrefs, tensors, memrefs without strides, and a
+    run-time offset of elements whose size in bytes is not known.
+
+    Example:
+    ```mlir
+    gpu.func @scale(%x: memref<?x64xf32, strided<[?, 1]>>, %by: f32) kernel
+    ```
+    becomes
+    ```mlir
+    gpu.func @scale(%x: memref<f32>, %rows: index, %row_stride: index,
+                    %by: f32) kernel {
+      %view = memref.reinterpret_cast %x to offset: [0], sizes: [%rows, 64],
+                                            strides: [%row_stride, 1]
+          : memref<f32> to memref<?x64xf32, strided<[?, 1]>>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::kvcache::KVCacheDialect",
+    "::mlir::memref::MemRefDialect",
+  ];
+}
+
 def CheckFrozenTablesPass
     : Pass<"kvcache-check-frozen-tables", "::mlir::ModuleOp"> {
   let summary = "report writes to tables that a collection has frozen";
