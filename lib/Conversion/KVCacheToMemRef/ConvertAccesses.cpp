@@ -110,18 +110,12 @@ Value convertFloat(ImplicitLocOpBuilder &b, Value value, Type element) {
 /// Bytes of two f4E2M1FN codes each as f32, the even element first.
 Value unpackF4(ImplicitLocOpBuilder &b, Value bytes) {
   auto type = cast<VectorType>(bytes.getType());
-  auto splat = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, b.getI8IntegerAttr(value)));
-  };
-  Value high = arith::ShRUIOp::create(b, bytes, splat(4));
-  Value codes = vector::InterleaveOp::create(b, bytes, high);
-  auto lanes = cast<VectorType>(codes.getType());
-  Value nibbles =
-      arith::TruncIOp::create(b, lanes.clone(b.getIntegerType(4)), codes);
-  Value floats = arith::BitcastOp::create(
-      b, lanes.clone(Float4E2M1FNType::get(b.getContext())), nibbles);
-  return arith::ExtFOp::create(b, lanes.clone(b.getF32Type()), floats);
+  int64_t lanes = 2 * type.getDimSize(0);
+  Value codes = vector::BitCastOp::create(
+      b, VectorType::get({lanes}, Float4E2M1FNType::get(b.getContext())),
+      bytes);
+  return arith::ExtFOp::create(b, VectorType::get({lanes}, b.getF32Type()),
+                               codes);
 }
 
 /// The f4E2M1FN code of element `dim` in its byte, as f32.

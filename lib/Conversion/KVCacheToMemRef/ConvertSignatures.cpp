@@ -146,7 +146,9 @@ struct ConvertFunction
       for (auto [index, type] : llvm::enumerate(entry.getArgumentTypes()))
         if (failed(converter.convertSignatureArg(index, type, signature)))
           return failure();
-      rewriter.applySignatureConversion(&entry, signature, &converter);
+      if (failed(rewriter.convertRegionTypes(&func.getFunctionBody(), converter,
+                                             &signature)))
+        return failure();
     }
     rewriter.modifyOpInPlace(func, [&] {
       func.setType(func.cloneTypeWith(inputs, results));
@@ -244,6 +246,9 @@ struct ConvertExecuteRegion : public OpConversionPattern<scf::ExecuteRegionOp> {
                                                   op.getNoInlineAttr());
     rewriter.inlineRegionBefore(op.getRegion(), converted.getRegion(),
                                 converted.getRegion().end());
+    if (failed(rewriter.convertRegionTypes(&converted.getRegion(),
+                                           *getTypeConverter())))
+      return failure();
     SmallVector<SmallVector<Value>> replacements;
     ValueRange results = converted.getResults();
     for (size_t count : counts) {

@@ -105,13 +105,14 @@ struct ConvertCreateTMA : public OpConversionPattern<TMAOp> {
                                          b.getIndexAttr(pool.inner),
                                          b.getIndexAttr(1)};
     SmallVector<int64_t> box = {bn, 1, bk};
-    int64_t offset = 0;
+    Value base = at.getValues().values->base;
     if (ragged) {
       sizes.front() = at.add(rows, at.index(1));
       sizes.insert(sizes.begin() + 1, b.getIndexAttr(bn));
       strides.insert(strides.begin(), b.getIndexAttr(pool.rowSize()));
       box.insert(box.begin(), 1);
-      offset = -bn * pool.rowSize();
+      base = ByteViewOp::create(b, base.getType(), base,
+                                at.index(-bn * pool.rowBytes()));
     }
     SmallVector<int64_t> staticSizes, staticStrides;
     SmallVector<Value> dynamic;
@@ -119,10 +120,9 @@ struct ConvertCreateTMA : public OpConversionPattern<TMAOp> {
     dispatchIndexOpFoldResults(strides, dynamic, staticStrides);
     auto type = MemRefType::get(
         staticSizes, pool.storageType,
-        StridedLayoutAttr::get(b.getContext(), offset, staticStrides));
+        StridedLayoutAttr::get(b.getContext(), /*offset=*/0, staticStrides));
     Value matrix = memref::ReinterpretCastOp::create(
-        b, type, at.getValues().values->base,
-        OpFoldResult(b.getIndexAttr(offset)), sizes, strides);
+        b, type, base, OpFoldResult(b.getIndexAttr(0)), sizes, strides);
     FailureOr<Value> map = encode(b, op, matrix, box, op.getSwizzle());
     if (failed(map))
       return failure();

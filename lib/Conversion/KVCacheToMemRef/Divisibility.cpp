@@ -69,7 +69,8 @@ static int64_t divisorOf(Value value, unsigned depth) {
   --depth;
 
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    auto loop =
+        dyn_cast_if_present<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop || argument != loop.getInductionVar())
       return 1;
     return std::gcd(divisorOf(loop.getLowerBound(), depth),
