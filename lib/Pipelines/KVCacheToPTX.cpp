@@ -49,7 +49,6 @@ void kvcache::buildDeviceToNVVMPipeline(OpPassManager &pm, StringRef chip) {
   pm.addPass(createConvertGpuOpsToNVVMOps(toNVVM));
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCSEPass());
 }
 
 void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,

@@ -11,8 +11,13 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
+  llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
+    os << "kvcache version " << KVCACHE_VERSION << '\n';
+  });
   mlir::registerAllPasses();
   mlir::kvcache::registerAllPasses();
   mlir::DialectRegistry registry;
@@ -20,6 +25,6 @@ int main(int argc, char **argv) {
   mlir::kvcache::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllGPUToLLVMIRTranslations(registry);
-  return mlir::failed(
+  return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "kvcache optimiser driver\n", registry));
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FatalErrorGuard.h"
+#include "LargeFunctionGate.h"
 #include "kvcache/Target/PTX/PTX.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -57,6 +58,7 @@ private:
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<LargeFunctionGate> gate;
   std::unique_ptr<llvm::legacy::PassManager> codegen;
   llvm::SmallString<0> ptx;
   bool reportedError = false;
@@ -69,6 +71,7 @@ Translation::~Translation() {
   if (!abandoned)
     return;
   (void)codegen.release();
+  (void)gate.release();
   (void)module.release();
   (void)machine.release();
   (void)context.release();
@@ -201,6 +204,8 @@ LogicalResult Translation::checkUndefined() {
 }
 
 LogicalResult Translation::generate() {
+  gate = std::make_unique<LargeFunctionGate>(*module);
+  context->setOptPassGate(*gate);
   llvm::raw_svector_ostream stream(ptx);
   codegen = std::make_unique<llvm::legacy::PassManager>();
   if (machine->addPassesToEmitFile(*codegen, stream, nullptr,
