@@ -59,9 +59,11 @@ struct CloneGPUModules
         gpu::GPUModuleOp clone = module.clone();
         clone.setSymName((module.getSymName() + "." + chip.name).str());
         clone->setAttr(cloneOfName, builder.getI64IntegerAttr(number));
+        // kvcache-check-chip says better what the chip lacks.
         clone.setTargetsAttr(builder.getArrayAttr(NVVM::NVVMTargetAttr::get(
             &getContext(), optLevel, "nvptx64-nvidia-cuda", chip.name,
-            chip.getPTXFeature())));
+            chip.getPTXFeature(), /*targetFlags=*/nullptr,
+            /*linkFiles=*/nullptr, /*verifyTarget=*/false)));
         symbols.insert(clone, root.getBody()->end());
       }
   }

@@ -109,7 +109,7 @@ struct CompileGPUModules
     FailureOr<std::string> object = translateToPTX(module, *chip, options);
     if (succeeded(object))
       object = assemblePTX(*object, *chip, objectFormat, options,
-                           [&] { return module.emitError(); });
+                           [&] { return emitError(module.getLoc()); });
     if (failed(object))
       return signalPassFailure();
 
@@ -117,6 +117,9 @@ struct CompileGPUModules
     Builder builder(&getContext());
     DictionaryAttr properties = builder.getDictionaryAttr(
         builder.getNamedAttr("O", builder.getI32IntegerAttr(target.getO())));
+    target = NVVM::NVVMTargetAttr::get(&getContext(), target.getO(),
+                                       target.getTriple(), target.getChip(),
+                                       target.getFeatures());
     module->setAttr(objectName,
                     gpu::ObjectAttr::get(&getContext(), target,
                                          getCompilationTarget(objectFormat),

@@ -47,6 +47,10 @@ void kvcache::buildDeviceToNVVMPipeline(OpPassManager &pm, StringRef chip) {
   toNVVM.useBarePtrCallConv = true;
   toNVVM.indexBitwidth = 64;
   pm.addPass(createConvertGpuOpsToNVVMOps(toNVVM));
+  // Before NVVM operations become inline PTX.
+  CheckChipPassOptions check;
+  check.chip = chip.str();
+  pm.addPass(createCheckChipPass(check));
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
 }

@@ -20,7 +20,8 @@ OutputFiles::~OutputFiles() {
 }
 
 LogicalResult OutputFiles::open(Location location) {
-  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+  if (std::error_code error = llvm::sys::fs::create_directories(
+          folder, /*IgnoreExisting=*/true, llvm::sys::fs::all_all))
     return emitError(location) << "cannot make the output folder '" << folder
                                << "': " << error.message();
   return success();

@@ -30,6 +30,19 @@ def CloneGPUModulesPass
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def CheckChipPass : Pass<"kvcache-check-chip"> {
+  let summary = "Report NVVM operations that a chip has no instruction for";
+  let description = [{
+    Reports each NVVM operation that `chip` has no instruction for, with the
+    chips that have one. LLVM's code generator would give up on the whole
+    module without naming the operation.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_80\"",
+           "Chip to check for, for example sm_90a">,
+  ];
+}
+
 def CompileGPUModulesPass
     : Pass<"kvcache-compile-gpu-modules", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Compile a clone of a gpu.module to an object";

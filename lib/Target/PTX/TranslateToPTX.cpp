@@ -96,18 +96,21 @@ LogicalResult Translation::createTargetMachine() {
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
-    return op.emitError("this LLVM has no NVPTX code generator: ") << error;
+    return emitError(op.getLoc())
+           << "this LLVM has no NVPTX code generator: " << error;
   machine.reset(target->createTargetMachine(
       triple, chip.name, chip.getPTXFeature(), {}, /*RM=*/std::nullopt,
       /*CM=*/std::nullopt,
       static_cast<llvm::CodeGenOptLevel>(options.optLevel)));
   if (!machine)
-    return op.emitError("LLVM cannot generate code for ") << chip.name;
+    return emitError(op.getLoc())
+           << "LLVM cannot generate code for " << chip.name;
   return success();
 }
 
 LogicalResult Translation::translate() {
-  module = translateModuleToLLVMIR(op, *context);
+  module = translateModuleToLLVMIR(op, *context, "kvcache",
+                                   /*disableVerification=*/true);
   if (!module)
     return failure();
   module->setDataLayout(machine->createDataLayout());
@@ -115,8 +118,8 @@ LogicalResult Translation::translate() {
   std::string message;
   llvm::raw_string_ostream stream(message);
   if (llvm::verifyModule(*module, &stream))
-    return op.emitError("LLVM refuses the translated module: ")
-           << StringRef(message).trim();
+    return emitError(op.getLoc()) << "LLVM refuses the translated module: "
+                                  << StringRef(message).trim();
   return success();
 }
 
@@ -150,8 +153,8 @@ LogicalResult Translation::linkLibdevice() {
   std::unique_ptr<llvm::Module> library =
       llvm::getLazyIRFileModule(path, problem, *context);
   if (!library)
-    return op.emitError("cannot read '")
-           << path << "': " << problem.getMessage();
+    return emitError(op.getLoc())
+           << "cannot read '" << path << "': " << problem.getMessage();
   // libdevice says so of itself: it fits every target.
   library->setTargetTriple(module->getTargetTriple());
   library->setDataLayout(module->getDataLayout());
@@ -163,7 +166,7 @@ LogicalResult Translation::linkLibdevice() {
         });
       });
   if (failed)
-    return op.emitError("cannot link '") << path << "'";
+    return emitError(op.getLoc()) << "cannot link '" << path << "'";
   return success();
 }
 
@@ -171,8 +174,8 @@ LogicalResult Translation::optimize() {
   auto transform = makeOptimizingTransformer(options.optLevel, /*sizeLevel=*/0,
                                              machine.get());
   if (llvm::Error error = transform(module.get()))
-    return op.emitError("LLVM cannot optimize the module: ")
-           << llvm::toString(std::move(error));
+    return emitError(op.getLoc()) << "LLVM cannot optimize the module: "
+                                  << llvm::toString(std::move(error));
   return success();
 }
 
@@ -196,8 +199,8 @@ LogicalResult Translation::checkUndefined() {
     // An undefined shared array is dynamic shared memory.
     if (global.isDeclaration() && !global.use_empty() &&
         global.getAddressSpace() != 3)
-      return op.emitError("uses the variable '")
-             << global.getName()
+      return emitError(op.getLoc())
+             << "uses the variable '" << global.getName()
              << "', which nothing defines; define it in the gpu.module";
   }
   return success();
@@ -210,7 +213,7 @@ LogicalResult Translation::generate() {
   codegen = std::make_unique<llvm::legacy::PassManager>();
   if (machine->addPassesToEmitFile(*codegen, stream, nullptr,
                                    llvm::CodeGenFileType::AssemblyFile))
-    return op.emitError("LLVM cannot write PTX for ") << chip.name;
+    return emitError(op.getLoc()) << "LLVM cannot write PTX for " << chip.name;
   codegen->run(*module);
   codegen.reset();
   return success();
@@ -230,7 +233,7 @@ FailureOr<std::string> Translation::run() {
         llvm::raw_string_ostream stream(message);
         llvm::DiagnosticPrinterRawOStream printer(stream);
         info->print(printer);
-        translation->op.emitError("LLVM: ") << message;
+        emitError(translation->op.getLoc()) << "LLVM: " << message;
         translation->reportedError = true;
       },
       this);
@@ -243,8 +246,8 @@ FailureOr<std::string> Translation::run() {
   });
   if (fatal) {
     abandoned = true;
-    return op.emitError("LLVM cannot generate code for ")
-           << chip.name << ": " << *fatal;
+    return emitError(op.getLoc())
+           << "LLVM cannot generate code for " << chip.name << ": " << *fatal;
   }
   if (failed(result) || reportedError)
     return failure();
