@@ -97,7 +97,7 @@ install_packages() {
     -o Acquire::Retries=3 -o APT::Update::Error-Mode=any ||
     die "cannot reach the package servers named in /etc/apt; check the network and run $script again"
   for candidate in $missing; do
-    apt-cache policy "$candidate" | grep -q 'Candidate: [^(]' ||
+    apt-cache policy "$candidate" 2>/dev/null | grep -q 'Candidate: [^(]' ||
       die "no package '$candidate' here ($(. /etc/os-release && echo "$PRETTY_NAME")); kvcache needs LLVM/MLIR 22, which Debian 12 has in bookworm-security (its default sources)"
   done
   # shellcheck disable=SC2086
