@@ -36,3 +36,7 @@ if subprocess.run(
     [config.python_executable, "-c", "import ml_dtypes"], capture_output=True
 ).returncode == 0:
     config.available_features.add("ml-dtypes")
+
+# Grids that take minutes: `tools/check --all`.
+if lit_config.params.get("long"):
+    config.available_features.add("long")
