@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Keeps the documentation true: check_docs.py SOURCE api|links
+
+api    prints a module of the prelude and all lines of IR in docs/api.md, and
+       fails if an operation of the dialect is missing there
+links  fails on a link to a file that does not exist
+"""
+import pathlib
+import re
+import sys
+
+
+def operations(source):
+    """Mnemonics, from the .td files."""
+    folder = source / "include/kvcache/Dialect/KVCache/IR"
+    found = set()
+    for file in folder.glob("*Ops.td"):
+        text = file.read_text()
+        found |= set(re.findall(r"def KVCache_\w+\s*:\s*KVCache_\w+<\s*\"(\w+)\"",
+                                text))
+        # kvcache.get_key_cache and its like are composed.
+        found -= {"key", "value"}
+    return found | {"get_key_cache", "get_value_cache"}
+
+
+def print_api_module(source):
+    text = (source / "docs/api.md").read_text()
+    prelude = re.search(r"<!-- prelude -->\n```mlir\n(.*?)```", text, re.S)
+    lines = re.findall(r"`((?:%[\w, %]+ = )?kvcache\.\w+ [^`]*)`", text)
+    if len(lines) < 30:
+        sys.exit(f"only {len(lines)} lines of IR found in docs/api.md")
+    missing = sorted(name for name in operations(source)
+                     if f"`kvcache.{name}`" not in text)
+    if missing:
+        sys.exit("docs/api.md lacks " + ", ".join(missing))
+    print(prelude[1])
+    print("\n".join("  " + line for line in lines))
+    print("  return\n}")
+
+
+def check_links(source):
+    broken = []
+    for file in [source / "README.md", source / "CHANGELOG.md",
+                 *source.glob("docs/**/*.md")]:
+        prose = re.sub(r"`[^`]*`", "", file.read_text())
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
+            if not (file.parent / target).exists():
+                broken.append(f"{file.relative_to(source)}: {target}")
+    if broken:
+        sys.exit("broken links:\n" + "\n".join(broken))
+
+
+source = pathlib.Path(sys.argv[1])
+{"api": print_api_module, "links": check_links}[sys.argv[2]](source)
