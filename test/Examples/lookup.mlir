@@ -94,10 +94,10 @@ module attributes {gpu.container_module} {
     %scales_row = kvcache.row_idx %scales_operand[%one, %six] : !kvcache.scales_mha_operand<key, #kv>
     %row64 = arith.index_cast %row : index to i64
     %scales_row64 = arith.index_cast %scales_row : index to i64
-    func.call @printI64(%row64) : (i64) -> ()
-    func.call @printNewline() : () -> ()
-    func.call @printI64(%scales_row64) : (i64) -> ()
-    func.call @printNewline() : () -> ()
+    call @printI64(%row64) : (i64) -> ()
+    call @printNewline() : () -> ()
+    call @printI64(%scales_row64) : (i64) -> ()
+    call @printNewline() : () -> ()
 
     // On the device: sequence 1, head 1, element 40, which granule 1 covers. Block
     // 0 begins at 0, block 3 at 3 * 96, block 2 at 2 * 96; layer 1 of the keys is 16
@@ -110,7 +110,7 @@ module attributes {gpu.container_module} {
     gpu.launch_func @kernels::@scales_of blocks in (%one, %one, %one) threads in (%threads, %one, %one)
         args(%scales_operand : !kvcache.scales_mha_operand<key, #kv>, %b : i32, %h : i32, %d : i32,
              %out : memref<12xf32>)
-    func.call @printMemrefF32(%out_any) : (memref<*xf32>) -> ()
+    call @printMemrefF32(%out_any) : (memref<*xf32>) -> ()
     return
   }
 }

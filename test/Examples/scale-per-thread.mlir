@@ -108,12 +108,12 @@ module attributes {gpu.container_module} {
     %gqa_scales = memref.alloc() : memref<16x2x2x16x8x1xf32>
     %gqa_flat = memref.collapse_shape %gqa_scales [[0, 1, 2, 3, 4, 5]] : memref<16x2x2x16x8x1xf32> into memref<8192xf32>
     %gqa_flat_d = memref.cast %gqa_flat : memref<8192xf32> to memref<?xf32>
-    func.call @count_up(%gqa_flat_d) : (memref<?xf32>) -> ()
+    call @count_up(%gqa_flat_d) : (memref<?xf32>) -> ()
     %gqa_any = memref.cast %gqa_flat : memref<8192xf32> to memref<*xf32>
     gpu.host_register %gqa_any : memref<*xf32>
     %gqa_table = memref.alloc() : memref<2x8xi32>
     %gqa_table_d = memref.cast %gqa_table : memref<2x8xi32> to memref<2x?xi32>
-    func.call @fill_table(%gqa_table_d) : (memref<2x?xi32>) -> ()
+    call @fill_table(%gqa_table_d) : (memref<2x?xi32>) -> ()
     %gqa_table_any = memref.cast %gqa_table : memref<2x8xi32> to memref<*xi32>
     gpu.host_register %gqa_table_any : memref<*xi32>
 
@@ -135,19 +135,19 @@ module attributes {gpu.container_module} {
     %d = arith.constant 100 : i32
     gpu.launch_func @scale_per_thread::@gqa blocks in (%two, %one, %one) threads in (%threads, %one, %one)
         args(%gqa_s : !kvcache.scales_mha_operand<key, #gqa>, %h : i32, %d : i32, %out : memref<2x128xf32>)
-    func.call @printMemrefF32(%out_any) : (memref<*xf32>) -> ()
+    call @printMemrefF32(%out_any) : (memref<*xf32>) -> ()
 
     // MLA: keys only, one scale a token.
     %mla_blocks = memref.alloc() : memref<4x1x2x64x1x576xf8E4M3FN>
     %mla_scales = memref.alloc() : memref<4x1x2x64x1x1xf32>
     %mla_flat = memref.collapse_shape %mla_scales [[0, 1, 2, 3, 4, 5]] : memref<4x1x2x64x1x1xf32> into memref<512xf32>
     %mla_flat_d = memref.cast %mla_flat : memref<512xf32> to memref<?xf32>
-    func.call @count_up(%mla_flat_d) : (memref<?xf32>) -> ()
+    call @count_up(%mla_flat_d) : (memref<?xf32>) -> ()
     %mla_any = memref.cast %mla_flat : memref<512xf32> to memref<*xf32>
     gpu.host_register %mla_any : memref<*xf32>
     %mla_table = memref.alloc() : memref<2x2xi32>
     %mla_table_d = memref.cast %mla_table : memref<2x2xi32> to memref<2x?xi32>
-    func.call @fill_table(%mla_table_d) : (memref<2x?xi32>) -> ()
+    call @fill_table(%mla_table_d) : (memref<2x?xi32>) -> ()
     %mla_table_any = memref.cast %mla_table : memref<2x2xi32> to memref<*xi32>
     gpu.host_register %mla_table_any : memref<*xi32>
 
@@ -169,7 +169,7 @@ module attributes {gpu.container_module} {
     %no_head = arith.constant 0 : i32
     gpu.launch_func @scale_per_thread::@mla blocks in (%two, %one, %one) threads in (%threads, %one, %one)
         args(%mla_s : !kvcache.scales_mha_operand<key, #mla>, %no_head : i32, %d : i32, %out : memref<2x128xf32>)
-    func.call @printMemrefF32(%out_any) : (memref<*xf32>) -> ()
+    call @printMemrefF32(%out_any) : (memref<*xf32>) -> ()
     return
   }
 }
