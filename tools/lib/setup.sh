@@ -81,7 +81,7 @@ install_packages() {
   missing=$(missing_packages)
   [ -n "$missing" ] || return 0
   command -v apt-get >/dev/null ||
-    die "this system has no apt-get and lacks what the Debian packages ${missing% } hold; install LLVM/MLIR 22 with the tools above by hand, then run $script again"
+    die "this system has no apt-get and lacks what the Debian packages ${missing% } hold; install LLVM/MLIR 22 and the rest by hand (docs/getting-started.md), then run $script again"
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null ||
       die "installing ${missing% } needs root and there is no sudo; as root run: apt-get install ${missing% }"
@@ -129,7 +129,7 @@ make_venv() {
     # shellcheck disable=SC2086
     step "fetching $wanted from PyPI" "$python" -m pip install -q \
       --disable-pip-version-check $wanted ||
-      die "pip could not fetch $wanted; check the network (pip's settings: $("$python" -m pip config debug 2>/dev/null | awk '/exists: True/ { print $1 }' | tr -d , | head -n 1)) and run $script again"
+      die "pip could not fetch $wanted; check the network and run $script again"
   fi
 }
 
