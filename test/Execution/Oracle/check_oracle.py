@@ -55,8 +55,11 @@ class Runner:
                               timeout=300, stdin=subprocess.DEVNULL, **kwargs)
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
+            first = next((n for n, line in enumerate(lines)
+                          if "error" in line.lower()), 0)
             raise RunFailed(f"{pathlib.Path(command[0]).name} ended with "
-                            f"{done.returncode}: " + "\n".join(lines[:6]))
+                            f"{done.returncode}: "
+                            + "\n".join(lines[first:first + 3]))
 
     def run(self, name, text, arguments, outputs):
         """Runs `text` with the arrays of `arguments` (name, type, array) and

@@ -81,11 +81,12 @@ class Program:
 
     # The kernel of one side.
 
-    def _address(self, out, view, view_type, element, base, slot):
-        """Stores the distance in bytes of a view from a pool's base."""
-        dtype = (self.file.dtype if base == "%values"
-                 else self.file.scale_dtype)
-        n = out
+    def _address(self, n, view, view_type, is_scale):
+        """Stores, as number n, the distance in bytes of a view from the base of
+        its pool."""
+        dtype = self.file.scale_dtype if is_scale else self.file.dtype
+        element = dtype.mlir
+        base = "%scale_pool" if is_scale else "%values"
         return f"""
       %b{n}, %o{n}, %s{n}:2, %t{n}:2 = memref.extract_strided_metadata {view} : {view_type} -> memref<{element}>, index, index, index, index, index
       %p{n} = memref.extract_aligned_pointer_as_index %b{n} : memref<{element}> -> index
@@ -94,7 +95,7 @@ class Program:
       %a{n} = arith.addi %p{n}, %m{n} : index
       %d{n} = arith.subi %a{n}, {base}_address : index
       %w{n} = arith.index_cast %d{n} : index to i64
-      %k{n} = arith.constant {slot} : index
+      %k{n} = arith.constant {n} : index
       memref.store %w{n}, %elements[%k{n}, %out] : {self.elements_type}"""
 
     def kernel(self, side):
@@ -106,23 +107,19 @@ class Program:
         view = f"memref<1x1x{file.dtype.mlir}, strided<[{row}, 1], offset: ?>>"
         position = "[%b, %t, %h, %d]"
         body = []
-        sources = [("%plain", plain, "block_paged_ptr", view),
-                   ("%cache", cache, "block_paged_ptr", view)]
+        sources = [("%plain", plain, "block_paged_ptr", view, False),
+                   ("%cache", cache, "block_paged_ptr", view, False)]
         if file.has_scales:
             scale_view = (f"memref<1x1x{file.scale_dtype.mlir}, strided<"
                           f"[{file.H * file.G}, 1], offset: ?>>")
-            sources += [("%scales", scales, "block_paged_ptr", scale_view),
-                        ("%cache", cache, "scales_block_paged_ptr", scale_view),
-                        ("%plain", plain, "scales_block_paged_ptr", scale_view)]
-        for n, (source, type_, op, view_type) in enumerate(sources):
-            is_scale = view_type != view
+            sources += [
+                ("%scales", scales, "block_paged_ptr", scale_view, True),
+                ("%cache", cache, "scales_block_paged_ptr", scale_view, True),
+                ("%plain", plain, "scales_block_paged_ptr", scale_view, True)]
+        for n, (source, type_, op, view_type, is_scale) in enumerate(sources):
             body.append(f"""
       %v{n} = kvcache.{op} {source}{position} : {type_} -> {view_type}"""
-                        + self._address(n, f"%v{n}", view_type,
-                                        file.scale_dtype.mlir if is_scale
-                                        else file.dtype.mlir,
-                                        "%scale_pool" if is_scale
-                                        else "%values", n))
+                        + self._address(n, f"%v{n}", view_type, is_scale))
         if self.floats:
             loads = [("load", "%cache", cache), ("load_scale", "%cache", cache),
                      ("load_scale trap", "%plain", plain)]
