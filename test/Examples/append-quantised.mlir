@@ -41,7 +41,8 @@ module attributes {gpu.container_module} {
         %largest = arith.constant 448.0 : f32
         %amax = scf.for %d = %c0 to %D step %c1 iter_args(%m = %zero) -> f32 {
           %x = memref.load %rows[%r, %h, %d] : memref<6x2x16xf32>
-          %size = math.absf %x : f32
+          %negative = arith.negf %x : f32
+          %size = arith.maximumf %x, %negative : f32
           %more = arith.maximumf %m, %size : f32
           scf.yield %more : f32
         }
