@@ -398,6 +398,12 @@ void decodeLop3(Statement &s) {
   s.emit(InstClass::Integer, isa().bits(BitOp::Lop3, type));
 }
 
+void decodeFns(Statement &s) {
+  Type type = s.needType();
+  plainOperands(s, type, 3);
+  s.emit(InstClass::Integer, isa().bits(BitOp::Fns, type));
+}
+
 void decodeDot(Statement &s, BitOp op) {
   Type aType = s.needType(), bType = s.needType();
   if ((aType != Type::U32 && aType != Type::S32) ||
@@ -524,6 +530,7 @@ const DecodeEntry ptxsim::arithmeticDecoders[] = {
     {"dp2a", decodeDp2a},
     {"szext", decodeMaskLike<BitOp::Szext, BitOp::SzextWrap>},
     {"bmsk", decodeMaskLike<BitOp::Bmsk, BitOp::BmskWrap>},
+    {"fns", decodeFns},
     {"sqrt", decodeRoot<FloatOp::Sqrt>},
     {"rsqrt", decodeRoot<FloatOp::Rsqrt>},
     {"rcp", decodeRoot<FloatOp::Rcp>},

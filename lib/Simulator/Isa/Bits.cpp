@@ -230,6 +230,27 @@ template <bool Wrap> void bmsk(Warp &w, const Inst &i, uint32_t mask) {
   });
 }
 
+/// fns: the position of the n-th set bit from a base, upwards or downwards.
+void findNthSet(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t *d = w.reg<uint32_t>(i.dst);
+  const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b);
+  const int32_t *c = w.reg<int32_t>(i.c);
+  forLanes(mask, [=](unsigned e) {
+    uint32_t found = ~0u, base = b[e];
+    // An offset of 0 asks for the bit at the base itself.
+    uint32_t left = c[e] == 0 ? 1 : c[e] < 0 ? 0u - uint32_t(c[e]) : c[e];
+    uint32_t step = c[e] < 0 ? ~0u : 1u;
+    for (uint32_t pos = base; pos < 32; pos += step) {
+      left -= a[e] >> pos & 1;
+      if (left == 0)
+        found = pos;
+      if (left == 0 || c[e] == 0)
+        break;
+    }
+    d[e] = found;
+  });
+}
+
 /// Adds with the carry flag, which is the predicate at `c`.
 template <typename T, bool In, bool Out, bool Subtract>
 void carry(Warp &w, const Inst &i, uint32_t mask) {
@@ -358,6 +379,8 @@ Handler bitHandler(BitOp op, Type type) {
     return is32 ? bmsk<false> : nullptr;
   case BitOp::BmskWrap:
     return is32 ? bmsk<true> : nullptr;
+  case BitOp::Fns:
+    return is32 ? findNthSet : nullptr;
   case BitOp::AddCC:
     return pickCarry<false, true, false>(type);
   case BitOp::AddC:

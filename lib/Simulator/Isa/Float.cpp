@@ -37,7 +37,16 @@ struct F64 {
 struct F16 {
   using Store = uint16_t;
   using Compute = float;
-  static PTXSIM_INLINE float load(uint16_t h) { return halfToFloat(h); }
+  // Keeps the sign of a NaN, which .xorsign reads.
+  static PTXSIM_INLINE float load(uint16_t h) {
+#if defined(__F16C__) && defined(__clang__)
+    return float(bitCast<_Float16>(h));
+#else
+    float f = halfToFloat(h);
+    uint32_t sign = uint32_t(h & 0x8000) << 16;
+    return bitCast<float>(bitCast<uint32_t>(f) | sign);
+#endif
+  }
   static PTXSIM_INLINE uint16_t store(float f) { return floatToHalf(f); }
   static PTXSIM_INLINE uint16_t flush(uint16_t h) {
     return flushDenormalHalf(h);

@@ -74,6 +74,7 @@ enum class BitOp : uint8_t {
   SzextWrap,
   Bmsk,
   BmskWrap,
+  Fns,
   AddCC,
   AddC,
   AddCCC,
