@@ -131,9 +131,8 @@ kvcache::assemblePTX(StringRef ptx, const Chip &chip, ObjectFormat format,
     }
   }
 
-  std::string level = std::to_string(options.optLevel);
-  if (failed(runTool(*ptxas,
-                     {"-arch", chip.name, "-O", level, source, "-o", cubin},
+  std::string level = "-O" + std::to_string(options.optLevel);
+  if (failed(runTool(*ptxas, {"-arch", chip.name, level, source, "-o", cubin},
                      folder, chip, emitError)))
     return failure();
   if (format == ObjectFormat::Binary)

@@ -143,20 +143,23 @@ static void expandFunction(FunctionOpInterface function, const Plan &plan) {
     } else {
       // Row-major: a stride is the product of the inner sizes.
       strides.resize(sizes.size());
-      Value product;
       for (unsigned dim = sizes.size(); dim-- > 0;) {
         int64_t stride = expansion->strides[dim];
         if (!ShapedType::isDynamic(stride)) {
           strides[dim] = builder.getIndexAttr(stride);
           continue;
         }
-        Value inner = getValueOrCreateConstantIndexOp(
-            builder, loc, product ? OpFoldResult(product) : strides[dim + 1]);
+        if (isOneInteger(strides[dim + 1])) {
+          strides[dim] = sizes[dim + 1];
+          continue;
+        }
+        Value inner =
+            getValueOrCreateConstantIndexOp(builder, loc, strides[dim + 1]);
         Value size =
             getValueOrCreateConstantIndexOp(builder, loc, sizes[dim + 1]);
-        product = arith::MulIOp::create(builder, loc, inner, size,
-                                        arith::IntegerOverflowFlags::nsw);
-        strides[dim] = product;
+        strides[dim] = arith::MulIOp::create(builder, loc, inner, size,
+                                             arith::IntegerOverflowFlags::nsw)
+                           .getResult();
       }
     }
     Value view = memref::ReinterpretCastOp::create(
