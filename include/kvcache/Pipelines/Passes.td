@@ -19,6 +19,8 @@ def CloneGPUModulesPass
     in walk order. `kvcache-compile-gpu-modules` compiles clones, and
     `kvcache-collect-objects` makes one `gpu.binary` of all clones of a module.
 
+    Targets that the original has do not count.
+
     **Errors:** an unknown chip, a chip that is named twice, no chip.
   }];
   let options = [
@@ -53,7 +55,9 @@ def CompileGPUModulesPass
     `kvcache.object`; the body is dropped. Other modules stay as they are.
 
     Memrefs become bare pointers, as `kvcache-expand-kernel-memrefs` prepares
-    it. Modules are compiled in parallel.
+    it. Modules are compiled in parallel. Functions of more than 2048 LLVM
+    instructions do without LLVM's straight-line strength reduction and
+    load/store vectoriser, whose time is quadratic in their number.
 
     **Errors:** an unknown format or level, what cannot be lowered, what the
     chip lacks, undefined functions, a missing tool, code that ptxas refuses.

@@ -40,3 +40,19 @@ module attributes {gpu.container_module} {
     }
   }
 }
+
+// -----
+
+module attributes {gpu.container_module} {
+  func.func @launch(%a: memref<4xf32, strided<[1], offset: ?>, 1>, %n: index) {
+    // expected-error @+1 {{'gpu.launch_func' op passes 'memref<4xf32, strided<[1], offset: ?>, 1>', whose run-time offset cannot be applied in this memory space; cast it to the default one or make the offset constant}}
+    gpu.launch_func @m::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
+        args(%a : memref<4xf32, strided<[1], offset: ?>, 1>)
+    return
+  }
+  gpu.module @m {
+    gpu.func @k(%a: memref<4xf32, strided<[1], offset: ?>, 1>) kernel {
+      gpu.return
+    }
+  }
+}

@@ -199,6 +199,11 @@ static LogicalResult expandOperand(OpBuilder &builder, Operation *call,
       memref::ExtractStridedMetadataOp::create(builder, loc, memref);
   Value pointer = metadata.getBaseBuffer();
   if (ShapedType::isDynamic(expansion.offset)) {
+    if (expansion.type.getMemorySpace())
+      return call->emitOpError("passes ")
+             << expansion.type
+             << ", whose run-time offset cannot be applied in this memory "
+                "space; cast it to the default one or make the offset constant";
     int64_t bytes = getElementBytes(expansion.type.getElementType());
     if (bytes == 0)
       return call->emitOpError("passes ")

@@ -30,7 +30,8 @@ def ExpandKernelMemRefsPass
     treated like kernels.
 
     **Errors:** unranked memrefs, tensors, memrefs without strides, and a
-    run-time offset of elements whose size in bytes is not known.
+    run-time offset in a memory space of its own or of elements whose size in
+    bytes is not known.
 
     Example:
     ```mlir
