@@ -96,7 +96,8 @@ class Check:
         pages = self.file.pitch // (self.file.H * self.file.D)
         joined = (row("block_row_idx, block") * pages
                   + row("block_row_idx, row"))
-        answers = [(n, row(n)) for n in names if n.startswith("row_idx")]
+        answers = [(n, row(n)) for n in names
+                   if n.startswith(("row_idx", "populate"))]
         answers.append(("block_row_idx, joined", joined))
         for what, got in answers:
             key, model = (("scales_row_idx", self.model.scales_row_idx)
@@ -158,13 +159,17 @@ class Check:
         if not self.program.floats:
             return
         scales = file.fill("scales")
-        value, *loaded = self.results["floats"].reshape(-1, *self.elem_shape)
-        for what, got in zip(oracle_program.FLOATS[1:], loaded):
-            self.compare("load_scale", what, got, self.model.load_scale(scales),
-                         file.elem_axes, np.float32)
-        self.compare("load_dequantised_f32", "load", value,
-                     self.model.load_dequantised(pool, scales), file.elem_axes,
-                     np.float32, self._rounded_to_scale_dtype)
+        loaded = self.results["floats"].reshape(-1, *self.elem_shape)
+        scale = self.model.load_scale(scales)
+        value = self.model.load_dequantised(pool, scales)
+        for what, got in zip(self.program.floats, loaded):
+            if what.startswith("load_scale"):
+                self.compare("load_scale", what, got, scale, file.elem_axes,
+                             np.float32)
+            else:
+                self.compare("load_dequantised_f32", what, got, value,
+                             file.elem_axes, np.float32,
+                             self._rounded_to_scale_dtype)
 
     def _rounded_to_scale_dtype(self, got, want):
         """The reference multiplies in the scale's dtype; ours in f32."""

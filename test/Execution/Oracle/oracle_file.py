@@ -252,7 +252,11 @@ class OracleFile:
     def pool_elements(self, pool):
         blocks, pitch = ((self.NB, self.pitch) if pool == "values"
                          else (self.NBs, self.scales_pitch))
-        return blocks * pitch if self.needs_memory else 1
+        count = blocks * pitch if self.needs_memory else 1
+        if count > 2**30:
+            raise Unsupported(f"a pool of {count} elements, {2**30} are the most "
+                              "that is filled")
+        return count
 
     def fill(self, pool):
         """The pool's codes as the file's rule says, padding included."""

@@ -15,10 +15,23 @@ SCALE_ELEMENTS = ["block_paged_ptr of the scales operand",
 ROWS = ["row_idx of the plain operand", "row_idx of the cache",
         "block_row_idx, block", "block_row_idx, row", "row_idx on the host"]
 SCALE_ROWS = ["row_idx of the scales operand", "row_idx of the scales on the host"]
+# Where the file has all tokens.
+POPULATED, POPULATED_SCALES = ["populate of the plain operand",
+                               "populate of the scales operand"]
 SCALARS = ["num_kv_rows", "max_context_length", "max_prompt_length",
            "empty_cache"]
 SCALE_SCALARS = ["scales num_kv_rows"]
 FLOATS = ["load", "load_scale of the cache", "load_scale of the plain operand"]
+# Where the file has all elements.
+VECTORS = ["load of a vector"]
+
+
+def divisor(number, limit, step):
+    """The largest of 1, step, step^2, ... (step 2) or 1, 2, 3, ... (step 1) that
+    divides `number`, at most `limit`."""
+    tried = ([2**n for n in range(limit.bit_length())] if step == 2
+             else range(1, limit + 1))
+    return max(n for n in tried if n <= limit and number % n == 0)
 
 
 class Program:
@@ -30,8 +43,18 @@ class Program:
         self.count = {name: len(indices) for name, indices in self.at.items()}
         self.elements = ELEMENTS + (SCALE_ELEMENTS if file.has_scales else [])
         self.rows = ROWS + (SCALE_ROWS if file.has_scales else [])
+        all_tokens = np.array_equal(self.at["token"],
+                                    np.arange(self.count["token"]))
+        self.populated = divisor(file.P, 16, 1) if all_tokens else 0
+        if self.populated:
+            self.rows = self.rows + [POPULATED] + (
+                [POPULATED_SCALES] if file.has_scales else [])
         self.scalars = SCALARS + (SCALE_SCALARS if file.has_scales else [])
         self.floats = (FLOATS if file.has_scales and file.needs_memory else [])
+        self.lanes = (divisor(file.D, 32, 2)
+                      if self.floats and self.count["dim"] == file.D else 1)
+        if self.lanes > 1:
+            self.floats = self.floats + VECTORS
         # A thread each.
         self.threads = np.prod([self.count[name] for name in
                                 ("batch", "token", "head", "dim")])
@@ -128,6 +151,17 @@ class Program:
       %f{n} = kvcache.{op} {source}{position} : {type_} -> f32
       %fk{n} = arith.constant {n} : index
       memref.store %f{n}, %floats[%fk{n}, %out] : {self.floats_type}""")
+        if self.lanes > 1:
+            vector = f"vector<{self.lanes}xf32>"
+            body.append(f"""
+      %lanes = arith.constant {self.lanes} : index
+      %lane = arith.remui %d, %lanes : index
+      %is_vector = arith.cmpi eq, %lane, %zero : index
+      scf.if %is_vector {{
+        %vector = kvcache.load %plain{position} : {plain} -> {vector}
+        %vk = arith.constant {self.floats.index(VECTORS[0])} : index
+        vector.store %vector, %floats[%vk, %out] : {self.floats_type}, {vector}
+      }}""")
         if file.needs_memory:
             body.append(f"""
       %code = kvcache.load_quantized %plain{position} : {plain} -> {file.dtype.mlir}
@@ -187,6 +221,7 @@ class Program:
         %row_first = arith.muli %side, %rows_a_side : index
         %row_out = arith.addi %row_first, %id_t : index
         {self._stores(rows, stored, slots, "rows", "row_out", self.rows_type)}
+        {self._populate(plain, scales)}
         %is_sequence = arith.cmpi eq, %i_t, %zero : index
         scf.if %is_sequence {{
           %length = kvcache.cache_length %cache[%b] : {cache}
@@ -204,6 +239,38 @@ class Program:
     }}
     gpu.return
   }}"""
+
+    def _populate(self, plain, scales):
+        """Rows of consecutive tokens by one operation."""
+        if not self.populated:
+            return ""
+        count = self.populated
+        sources = [("%plain", plain, POPULATED)]
+        if self.file.has_scales:
+            sources.append(("%scales", scales, POPULATED_SCALES))
+        code = []
+        for n, (source, type_, what) in enumerate(sources):
+            code.append(f"""
+          %many{n} = kvcache.populate {source}[%b, %t] : {type_} -> vector<{count}xindex>
+          %pk{n} = arith.constant {self.rows.index(what)} : index""")
+            for lane in range(count):
+                at = f"{n}_{lane}"
+                code.append(f"""
+          %lane{at} = arith.constant {lane} : index
+          %token{at} = arith.addi %t, %lane{at} : index
+          %there{at} = arith.cmpi ult, %token{at}, %nt : index
+          scf.if %there{at} {{
+            %r{at} = vector.extract %many{n}[{lane}] : index from vector<{count}xindex>
+            %w{at} = arith.index_cast %r{at} : index to i64
+            %out{at} = arith.addi %row_out, %lane{at} : index
+            memref.store %w{at}, %rows[%pk{n}, %out{at}] : {self.rows_type}
+          }}""")
+        return f"""
+        %populated = arith.constant {count} : index
+        %behind = arith.remui %t, %populated : index
+        %begins = arith.cmpi eq, %behind, %zero : index
+        scf.if %begins {{{"".join(code)}
+        }}"""
 
     def _index(self, name, axis, position):
         type_ = f"memref<{self.count[axis]}xi32>"
