@@ -222,8 +222,10 @@ void floatToInt(Warp &w, const Inst &i, uint32_t mask) {
   // 2^bits is exact; the conversion of anything below is defined.
   constexpr double limit =
       double(uint64_t(1) << (sizeof(D) * 8 - 1)) * (isSignedType<D> ? 1 : 2);
-  // NVIDIA's rule: NaN gives 0 for narrow results and 2^63 for 64-bit ones.
-  constexpr D nan = sizeof(D) == 8 ? D(uint64_t(1) << 63) : D(0);
+  // NVIDIA's rule: NaN gives the top bit from f64 or to 64 bits, 0 otherwise.
+  constexpr D nan = sizeof(D) == 8 || sizeof(Store) == 8
+                        ? D(uint64_t(1) << (sizeof(D) * 8 - 1))
+                        : D(0);
   bool ftz = i.flags & CvtFtz;
   for (unsigned l = 0; l < 32; ++l) {
     double v = F::widen(in[l]);
