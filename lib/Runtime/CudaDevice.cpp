@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Address.h"
 #include "CudaDriver.h"
 
 #include "kvcache/Runtime/Device.h"
@@ -214,10 +215,6 @@ private:
   std::map<void *, unsigned> registrations;
 };
 
-cuda::Pointer address(const void *pointer) {
-  return static_cast<cuda::Pointer>(reinterpret_cast<uintptr_t>(pointer));
-}
-
 template <typename Call>
 Status CudaDevice::onStream(Stream *stream, const char *name, Call body) {
   if (!stream) {
@@ -249,14 +246,14 @@ Result<void *> CudaDevice::allocate(uint64_t bytes, bool hostShared) {
   if (!status.ok())
     return Status::error("allocation of " + std::to_string(bytes) +
                          " bytes: " + status.message());
-  return reinterpret_cast<void *>(static_cast<uintptr_t>(pointer));
+  return toPointer(pointer);
 }
 
 Status CudaDevice::free(void *pointer, Stream * /*freeing waits anyway*/) {
   if (!pointer)
     return {};
   return call("cuMemFree",
-              [&] { return context.driver->memFree(address(pointer)); });
+              [&] { return context.driver->memFree(toAddress(pointer)); });
 }
 
 Status CudaDevice::copy(void *dst, const void *src, uint64_t bytes,
@@ -264,7 +261,7 @@ Status CudaDevice::copy(void *dst, const void *src, uint64_t bytes,
   if (bytes == 0)
     return {};
   return onStream(stream, "cuMemcpyAsync", [&](cuda::StreamHandle handle) {
-    return context.driver->memcpyAsync(address(dst), address(src), bytes,
+    return context.driver->memcpyAsync(toAddress(dst), toAddress(src), bytes,
                                        handle);
   });
 }
@@ -274,7 +271,7 @@ Status CudaDevice::set(void *dst, uint32_t value, unsigned elementBytes,
   if (count == 0)
     return {};
   const cuda::Driver &d = *context.driver;
-  cuda::Pointer to = address(dst);
+  cuda::Pointer to = toAddress(dst);
   switch (elementBytes) {
   case 1:
     return onStream(stream, "cuMemsetD8Async", [&](cuda::StreamHandle handle) {
@@ -288,9 +285,10 @@ Status CudaDevice::set(void *dst, uint32_t value, unsigned elementBytes,
     return onStream(stream, "cuMemsetD32Async", [&](cuda::StreamHandle handle) {
       return d.memsetD32Async(to, value, count, handle);
     });
+  default:
+    return Status::error("expected elements of 1, 2 or 4 bytes, got " +
+                         std::to_string(elementBytes));
   }
-  return Status::error("expected elements of 1, 2 or 4 bytes, got " +
-                       std::to_string(elementBytes));
 }
 
 Status CudaDevice::registerHost(void *pointer, uint64_t bytes) {
@@ -343,8 +341,8 @@ CudaDevice::loadModule(const void *image, size_t bytes, int optLevel) {
   int options[] = {cuda::jitErrorLog, cuda::jitErrorLogBytes,
                    cuda::jitOptimizationLevel};
   // The driver takes small values in the pointer itself.
-  void *values[] = {&log[0], reinterpret_cast<void *>(log.size()),
-                    reinterpret_cast<void *>(static_cast<uintptr_t>(optLevel))};
+  void *values[] = {&log[0], toPointer(log.size()),
+                    toPointer(static_cast<uint64_t>(optLevel))};
   cuda::ModuleHandle module = nullptr;
   Status status = call("cuModuleLoadDataEx", [&] {
     return context.driver->moduleLoadDataEx(&module, image, 3, options, values);
@@ -470,8 +468,7 @@ CudaDevice::encodeTensorMap(const ptxsim::TensorMapSpec &spec,
   ptxsim::TensorMap map;
   Status status = call("cuTensorMapEncodeTiled", [&] {
     return context.driver->tensorMapEncodeTiled(
-        &map, static_cast<int>(spec.type), spec.rank,
-        reinterpret_cast<void *>(static_cast<uintptr_t>(spec.address)),
+        &map, static_cast<int>(spec.type), spec.rank, toPointer(spec.address),
         spec.dims, spec.strides, spec.box, spec.elementStrides,
         static_cast<int>(spec.interleave), static_cast<int>(spec.swizzle),
         static_cast<int>(l2Promotion), static_cast<int>(spec.fill));

@@ -6,6 +6,8 @@
 #ifndef KVCACHE_RUNTIME_HANDLETABLE_H
 #define KVCACHE_RUNTIME_HANDLETABLE_H
 
+#include "Address.h"
+
 #include "kvcache/Simulator/Status.h"
 
 #include <cstdint>
@@ -33,10 +35,9 @@ inline const char *handleKindName(HandleKind kind) {
 class HandleBits {
 public:
   static void *make(HandleKind kind, uint64_t serial) {
-    return reinterpret_cast<void *>(prefix | uint64_t(kind) << 40 | serial);
+    return toPointer(prefix | uint64_t(kind) << 40 | serial);
   }
-  explicit HandleBits(const void *handle)
-      : bits(reinterpret_cast<uintptr_t>(handle)) {}
+  explicit HandleBits(const void *handle) : bits(toAddress(handle)) {}
   bool plausible() const {
     return (bits >> 48) == (prefix >> 48) && ((bits >> 40) & 0xff) <= maxKind;
   }
@@ -102,9 +103,8 @@ public:
       text += "null";
     } else if (!bits.plausible()) {
       char number[32];
-      std::snprintf(
-          number, sizeof(number), "0x%llx",
-          static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(handle)));
+      std::snprintf(number, sizeof(number), "0x%llx",
+                    static_cast<unsigned long long>(toAddress(handle)));
       text += std::string(number) + ", which is no handle";
     } else if (bits.kind() != kind) {
       text += std::string("the handle of ") + handleKindName(bits.kind());

@@ -7,6 +7,8 @@
 
 #include "MemRefDescriptor.h"
 
+#include "Address.h"
+
 #include <cstdint>
 
 using namespace kvrt;
@@ -22,7 +24,9 @@ class Descriptor {
 public:
   Descriptor(int64_t rank, const void *data)
       : rank(rank), words(static_cast<const int64_t *>(data)) {}
-  char *aligned() const { return reinterpret_cast<char *>(words[1]); }
+  char *aligned() const {
+    return static_cast<char *>(toPointer(static_cast<uint64_t>(words[1])));
+  }
   int64_t offset() const { return words[2]; }
   int64_t size(int64_t dim) const { return words[3 + dim]; }
   int64_t stride(int64_t dim) const { return words[3 + rank + dim]; }
@@ -127,7 +131,7 @@ kvrt::tensorMapRequest(int64_t rank, const void *data, int64_t dtype,
   spec.swizzle = static_cast<ptxsim::TensorMapSwizzle>(swizzle);
   spec.fill = static_cast<ptxsim::TensorMapFill>(fill);
   spec.rank = static_cast<uint32_t>(rank);
-  spec.address = reinterpret_cast<uintptr_t>(memref.aligned()) +
+  spec.address = toAddress(memref.aligned()) +
                  static_cast<uint64_t>(memref.offset()) * elementBytes;
   for (int64_t dim = 0; dim < rank; ++dim) {
     int64_t inner = rank - 1 - dim; // tensor maps count from the innermost

@@ -219,9 +219,10 @@ Status SimDevice::set(void *dst, uint32_t value, unsigned elementBytes,
       return sim->set16(dst, static_cast<uint16_t>(value), count);
     case 4:
       return sim->set32(dst, value, count);
+    default:
+      return Status::error("expected elements of 1, 2 or 4 bytes, got " +
+                           std::to_string(elementBytes));
     }
-    return Status::error("expected elements of 1, 2 or 4 bytes, got " +
-                         std::to_string(elementBytes));
   });
 }
 
