@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LineInfo.h"
 #include "Clones.h"
 #include "kvcache/Conversion/KVCacheToLLVM/KVCacheToLLVM.h"
 #include "kvcache/Pipelines/Passes.h"
@@ -103,6 +104,8 @@ struct CompileGPUModules
     if (failed(runPipeline(pipeline, module)))
       return signalPassFailure();
 
+    if (lineInfo)
+      attachLineInfo(module);
     PTXOptions options;
     options.optLevel = target.getO();
     options.toolkit = toolkit;

@@ -82,6 +82,7 @@ void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,
   CompileGPUModulesPassOptions compile;
   compile.format = stringifyObjectFormat(options.format).str();
   compile.toolkit = options.toolkit;
+  compile.lineInfo = options.lineInfo;
   pm.nest<gpu::GPUModuleOp>().addPass(createCompileGPUModulesPass(compile));
 
   CollectObjectsPassOptions collect;

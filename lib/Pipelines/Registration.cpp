@@ -37,6 +37,10 @@ struct ToPTXTextOptions : public PassPipelineOptions<ToPTXTextOptions> {
   Option<std::string> toolkit{
       *this, "toolkit",
       llvm::cl::desc("Folder of the CUDA toolkit; searched for when empty")};
+  Option<bool> lineInfo{
+      *this, "line-info",
+      llvm::cl::desc("Write .loc directives with the lines of the program"),
+      llvm::cl::init(false)};
 };
 
 } // namespace
@@ -58,6 +62,7 @@ buildFromText(OpPassManager &pm, StringRef text,
   options.optLevel = parsed.optLevel;
   options.output = parsed.output;
   options.toolkit = parsed.toolkit;
+  options.lineInfo = parsed.lineInfo;
   buildKVCacheToPTXPipeline(pm, options);
   return success();
 }

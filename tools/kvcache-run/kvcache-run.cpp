@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
 #include "ProgramArguments.h"
 
 #include "kvcache/InitAll.h"
+#include "kvcache/Pipelines/Pipelines.h"
 #include "kvcache/Runtime/CAPI.h"
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
@@ -17,6 +17,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "llvm/Support/CommandLine.h"
@@ -52,11 +53,10 @@ cl::list<std::string>
 cl::opt<std::string> entryName("entry", cl::init("main"),
                                cl::desc("Function to run (default: main)"),
                                cl::value_desc("name"), cl::cat(category));
-cl::opt<std::string>
-    chip("chip",
-         cl::desc("Target of gpu.modules that name none (default: the "
-                  "GPU's own, sm_90a on the simulator)"),
-         cl::value_desc("sm_XX"), cl::cat(category));
+cl::opt<std::string> chip("chip",
+                          cl::desc("Target of device code (default: the "
+                                   "GPU's own, sm_90a on the simulator)"),
+                          cl::value_desc("sm_XX"), cl::cat(category));
 cl::opt<std::string> device("device",
                             cl::desc("auto, cuda or sim (default: "
                                      "KVCACHE_DEVICE, else auto)"),
@@ -167,6 +167,18 @@ std::vector<std::string> runnerLibraries() {
   return found;
 }
 
+/// Device code to PTX for `target`, host code to the LLVM dialect. The PTX
+/// carries the program's lines, so that reports name them.
+LogicalResult lower(ModuleOp module, const std::string &target) {
+  kvcache::KVCacheToPTXOptions options;
+  options.chips = {target};
+  options.lineInfo = true;
+  PassManager pm(module.getContext());
+  kvcache::buildKVCacheToPTXPipeline(pm, options);
+  kvcache::buildKVCacheHostPipeline(pm);
+  return pm.run(module);
+}
+
 /// Compiles the lowered program and calls its entry.
 llvm::Error invoke(ModuleOp module, kvcache_run::ProgramArguments &arguments) {
   std::vector<std::string> libraries = runnerLibraries();
@@ -234,9 +246,7 @@ int run() {
   entry.setPublic();
   entry->setAttr("llvm.emit_c_interface", UnitAttr::get(&context));
 
-  FailureOr<kvcache::Chip> known = kvcache::lookupChip(
-      target, [&] { return mlir::emitError(module->getLoc()); });
-  if (failed(known) || failed(kvcache_run::lowerProgram(*module, {*known})))
+  if (failed(lower(*module, target)))
     return 1;
   if (llvm::Error wrong = invoke(*module, arguments))
     return fail(llvm::toString(std::move(wrong)));

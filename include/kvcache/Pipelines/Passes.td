@@ -67,6 +67,8 @@ def CompileGPUModulesPass
            "What to compile to: isa (PTX text), bin (cubin) or fatbin">,
     Option<"toolkit", "toolkit", "std::string", /*default=*/"\"\"",
            "Folder of the CUDA toolkit; searched for when empty">,
+    Option<"lineInfo", "line-info", "bool", /*default=*/"false",
+           "Write `.loc` directives with the lines of the program">,
   ];
 }
 
@@ -89,6 +91,18 @@ def CollectObjectsPass
     Option<"output", "output", "std::string", /*default=*/"\"\"",
            "Folder to write each object to as a file">,
   ];
+}
+
+def MakeGPUOpsAsyncPass
+    : Pass<"kvcache-make-gpu-ops-async", "::mlir::ModuleOp"> {
+  let summary = "Give synchronous gpu operations a stream and a wait";
+  let description = [{
+    `gpu-to-llvm` lowers `gpu.alloc`, `gpu.dealloc`, `gpu.memcpy` and
+    `gpu.memset` with a token only. Those without get a stream of their own and
+    a wait behind them, which is what they mean. `gpu-async-region` chains all
+    of a function instead, and refuses programs that have tokens of their own.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
 #endif // KVCACHE_PIPELINES_PASSES

@@ -35,6 +35,8 @@ struct KVCacheToPTXOptions {
   std::string output;
   /// Folder of the CUDA toolkit, or empty to search for it.
   std::string toolkit;
+  /// Write `.loc` directives with the lines of the program.
+  bool lineInfo = false;
 };
 
 /// `kvcache-to-ptx`: compiles the device code of a module. Each gpu.launch is
