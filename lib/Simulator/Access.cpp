@@ -58,8 +58,7 @@ static char *resolveShared(Warp &warp, const Inst &inst, unsigned lane,
   uint64_t rank = (address & 0xffffffff) >> sharedRankShift;
   if (rank != 0) {
     if (rank > block->cluster->blocks.size())
-      return outOfBounds(warp, inst, lane, address, bytes, Space::Shared,
-                         mode);
+      return outOfBounds(warp, inst, lane, address, bytes, Space::Shared, mode);
     block = &block->cluster->blocks[rank - 1];
   }
   uint64_t offset = address & sharedOffsetMask;
@@ -77,10 +76,9 @@ static char *resolveGlobal(Warp &warp, const Inst &inst, unsigned lane,
   if (!a || bytes > a->end - address)
     return outOfBounds(warp, inst, lane, address, bytes, Space::Global, mode);
   if (mode != AccessMode::Read && a->readOnly)
-    return illegal(warp, inst, lane, address, Space::Global,
-                   "write-to-constant",
-                   accessWords(mode, bytes, Space::Const) +
-                       ", which is read-only");
+    return illegal(
+        warp, inst, lane, address, Space::Global, "write-to-constant",
+        accessWords(mode, bytes, Space::Const) + ", which is read-only");
   if (warp.block->launch->instrumented)
     checkGlobal(warp, inst, lane, *a, address, bytes, mode);
   else if (!a->readOnly)
@@ -108,9 +106,8 @@ char *ptxsim::resolve(Warp &warp, const Inst &inst, unsigned lane,
   }
   if (address & (align - 1))
     return illegal(warp, inst, lane, address, space, "misaligned",
-                   accessWords(mode, bytes, space) +
-                       " is not aligned to " + std::to_string(align) +
-                       " bytes");
+                   accessWords(mode, bytes, space) + " is not aligned to " +
+                       std::to_string(align) + " bytes");
   switch (space) {
   case Space::Shared:
     return resolveShared(warp, inst, lane, address, bytes, mode);
@@ -151,9 +148,8 @@ static uint64_t extend(const char *p, unsigned bytes, bool isSigned) {
 
 static void gatherAddresses(const Warp &w, const Inst &i, uint32_t mask,
                             uint64_t *addresses) {
-  forLanes(mask, [&, addresses](unsigned l) {
-    addresses[l] = laneAddress(w, i, l);
-  });
+  forLanes(mask,
+           [&, addresses](unsigned l) { addresses[l] = laneAddress(w, i, l); });
 }
 
 void ptxsim::loadHandler(Warp &w, const Inst &i, uint32_t mask) {
@@ -192,13 +188,18 @@ void ptxsim::storeHandler(Warp &w, const Inst &i, uint32_t mask) {
     countAccess(w, i, mask, addresses, bytes, AccessMode::Write);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
-    char *p = resolve(w, i, l, addresses[l], bytes, bytes, i.space,
-                      AccessMode::Write);
-    if (!p)
-      continue;
+    char data[32];
     for (unsigned k = 0; k < i.count; ++k) {
       const OperandSlot &o = w.operands[i.operands + k];
-      memcpy(p + k * i.size, w.regs + o.slot + l * o.width, i.size);
+      memcpy(data + k * i.size, w.regs + o.slot + l * o.width, i.size);
+    }
+    w.storeData = data;
+    char *p = resolve(w, i, l, addresses[l], bytes, bytes, i.space,
+                      AccessMode::Write);
+    w.storeData = nullptr;
+    if (p) {
+      w.modifications += memcmp(p, data, bytes) != 0;
+      memcpy(p, data, bytes);
     }
   }
 }
@@ -231,3 +232,5 @@ void ptxsim::loadParamHandler(Warp &w, const Inst &i, uint32_t mask) {
 
 /// A prefetch of a bad address does nothing on a device either.
 void ptxsim::prefetchHandler(Warp &, const Inst &, uint32_t) {}
+
+void ptxsim::fenceHandler(Warp &w, const Inst &, uint32_t) { noteStrong(w); }

@@ -1,12 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Async.h"
-#include "Decoder.h"
+#include "Checks.h"
+
+#include <algorithm>
 
 using namespace ptxsim;
 
-void ptxsim::resetAsync(Block &) {}
-bool ptxsim::advanceAsync(Cluster &) { return false; }
-void ptxsim::finishAsync(Block &) {}
+AsyncState &ptxsim::asyncOf(Block &block) {
+  if (!block.async)
+    block.async = std::make_unique<AsyncState>();
+  return *block.async;
+}
 
-const DecodeEntry ptxsim::asyncDecoders[] = {{"", nullptr}};
-const DecodeEntry ptxsim::matrixDecoders[] = {{"", nullptr}};
+void ptxsim::resetAsync(Block &block) { block.async.reset(); }
+
+char *ptxsim::copyTarget(const PendingCopy &copy, uint64_t address,
+                         uint32_t bytes, uint32_t align, Space space,
+                         AccessMode mode) {
+  return resolve(*copy.warp, *copy.inst, copy.lane, address, bytes, align,
+                 space, mode);
+}
+
+static void landLinear(const PendingCopy &copy, uint64_t dst) {
+  uint32_t align = copy.kind == CopyKind::Small ? copy.bytes : 16;
+  uint32_t read = std::min(copy.sourceBytes, copy.bytes);
+  const char *from = nullptr;
+  if (read) {
+    from = copyTarget(copy, copy.src, read, align, copy.srcSpace,
+                      AccessMode::Read);
+    if (!from)
+      return;
+  }
+  char *to = copyTarget(copy, dst, copy.bytes, align, copy.dstSpace,
+                        AccessMode::Write);
+  if (!to)
+    return;
+  if (read)
+    memmove(to, from, read);
+  memset(to + read, 0, copy.bytes - read);
+}
+
+void ptxsim::land(PendingCopy &copy) {
+  Block &block = *copy.warp->block;
+  AsyncScope scope(*copy.warp);
+  clearPending(copy);
+  switch (copy.kind) {
+  case CopyKind::ArriveWhenDone:
+    arriveOnBarrier(*copy.warp, *copy.inst, copy.lane, copy.barrier, 1);
+    return;
+  case CopyKind::TensorLoad:
+  case CopyKind::TensorStore:
+    landTensor(copy);
+    return;
+  default:
+    break;
+  }
+  if (!copy.multicast) {
+    landLinear(copy, copy.dst);
+    if (copy.hasBarrier)
+      completeTransaction(*copy.warp, *copy.inst, copy.lane, copy.barrier,
+                          copy.bytes);
+    return;
+  }
+  for (uint32_t rank = 0; rank < block.cluster->blocks.size(); ++rank) {
+    if (!(copy.multicast >> rank & 1))
+      continue;
+    uint64_t place = uint64_t(rank + 1) << sharedRankShift;
+    landLinear(copy, place | (copy.dst & sharedOffsetMask));
+    if (copy.hasBarrier)
+      completeTransaction(*copy.warp, *copy.inst, copy.lane,
+                          place | (copy.barrier & sharedOffsetMask),
+                          copy.bytes);
+  }
+}
+
+bool ptxsim::advanceAsync(Cluster &cluster) {
+  for (Block &block : cluster.blocks) {
+    if (!block.async)
+      continue;
+    AsyncState &state = *block.async;
+    if (!state.bulk.empty()) {
+      PendingCopy copy = state.bulk.front();
+      state.bulk.pop_front();
+      land(copy);
+      return true;
+    }
+    // Small copies that a barrier waits for.
+    for (ThreadCopies &thread : state.threads) {
+      auto arrive = std::find_if(thread.small.begin(), thread.small.end(),
+                                 [](const PendingCopy &copy) {
+                                   return copy.kind == CopyKind::ArriveWhenDone;
+                                 });
+      if (arrive == thread.small.end())
+        continue;
+      size_t count = size_t(arrive - thread.small.begin()) + 1;
+      for (size_t i = 0; i < count; ++i) {
+        PendingCopy copy = thread.small.front();
+        thread.small.pop_front();
+        land(copy);
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+void ptxsim::finishAsync(Block &block) {
+  if (!block.async)
+    return;
+  AsyncState &state = *block.async;
+  while (!state.bulk.empty()) {
+    PendingCopy copy = state.bulk.front();
+    state.bulk.pop_front();
+    land(copy);
+  }
+  for (ThreadCopies &thread : state.threads)
+    for (auto *queue : {&thread.small, &thread.bulk})
+      while (!queue->empty()) {
+        PendingCopy copy = queue->front();
+        queue->pop_front();
+        land(copy);
+      }
+}

@@ -1,22 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asynchronous copies. They land as late as is legal, so that a missing wait
-// shows every time.
+// shows every time: a thread's cp.async when the thread waits for it, bulk
+// copies when nothing else can go on.
 #ifndef KVCACHE_LIB_SIMULATOR_ASYNC_H
 #define KVCACHE_LIB_SIMULATOR_ASYNC_H
 
+#include "Handlers.h"
 #include "State.h"
+#include "kvcache/Simulator/TensorMap.h"
+
+#include <deque>
+#include <map>
 
 namespace ptxsim {
 
-struct AsyncState {};
+enum class CopyKind : uint8_t {
+  /// cp.async of one thread, to shared memory.
+  Small,
+  /// cp.async.mbarrier.arrive: when the thread's copies before it are done.
+  ArriveWhenDone,
+  /// Bulk copies: between linear ranges, or with a tensor map.
+  Bulk,
+  TensorLoad,
+  TensorStore
+};
 
+struct PendingCopy {
+  CopyKind kind = CopyKind::Small;
+  const Inst *inst = nullptr;
+  Warp *warp = nullptr;
+  unsigned lane = 0;
+  uint64_t dst = 0, src = 0;
+  Space dstSpace = Space::Shared, srcSpace = Space::Global;
+  uint32_t bytes = 0;
+  /// Bytes read; the rest of `bytes` is zero.
+  uint32_t sourceBytes = 0;
+  /// Commit group of the thread.
+  uint32_t group = 0;
+  /// Barrier that counts the bytes, as a shared address.
+  bool hasBarrier = false;
+  uint64_t barrier = 0;
+  /// Blocks of the cluster that receive it, 0: only the one addressed.
+  uint32_t multicast = 0;
+  TensorMapSpec map;
+  int32_t coordinates[5] = {};
+};
+
+/// Asynchronous work of one thread.
+struct ThreadCopies {
+  std::deque<PendingCopy> small;
+  uint32_t group = 0;
+  /// Bulk copies out of shared memory, by their own groups.
+  std::deque<PendingCopy> bulk;
+  uint32_t bulkGroup = 0;
+};
+
+/// A wgmma that has been issued.
+struct PendingWgmma {
+  const Inst *inst = nullptr;
+  Warp *warp = nullptr;
+  uint64_t descriptorA = 0, descriptorB = 0;
+  /// Lanes that add to their accumulators.
+  uint32_t accumulate = 0;
+  uint32_t group = 0;
+};
+struct WarpProducts {
+  std::deque<PendingWgmma> pending;
+  uint32_t group = 0;
+};
+
+struct AsyncState {
+  /// Per warp of the block; empty until the first wgmma.
+  std::vector<WarpProducts> wgmma;
+  /// Per thread of the block; empty until the first copy.
+  std::vector<ThreadCopies> threads;
+  /// Bulk copies that complete on barriers, in order of issue.
+  std::deque<PendingCopy> bulk;
+  /// What arriving threads have seen, per barrier (for the race check).
+  std::map<uint32_t, std::vector<uint32_t>> barrierClocks;
+
+  ThreadCopies &of(const Warp &warp, unsigned lane) {
+    if (threads.empty())
+      threads.resize(warp.block->warps.size() * 32);
+    return threads[warp.index * 32 + lane];
+  }
+};
+
+AsyncState &asyncOf(Block &block);
 void resetAsync(Block &block);
 /// Lets the oldest outstanding copy of the cluster land; false if there is
 /// none.
 bool advanceAsync(Cluster &cluster);
 /// At the end of a block everything lands.
 void finishAsync(Block &block);
+
+/// Performs a copy and what depends on it.
+void land(PendingCopy &copy);
+void landTensor(PendingCopy &copy);
+/// Refuses what tensor maps can say and copies here cannot do.
+Status checkTensorCopy(const TensorMapSpec &spec);
+/// Host memory of a copy's end, checked; null if it is not accessible.
+char *copyTarget(const PendingCopy &copy, uint64_t address, uint32_t bytes,
+                 uint32_t align, Space space, AccessMode mode);
+
+// mbarrier (Mbarrier.cpp)
+
+/// Counts bytes that have arrived.
+void completeTransaction(Warp &warp, const Inst &inst, unsigned lane,
+                         uint64_t barrier, uint32_t bytes);
+/// One arrival.
+void arriveOnBarrier(Warp &warp, const Inst &inst, unsigned lane,
+                     uint64_t barrier, uint32_t count);
+/// True if a bulk copy has its barrier in this block's shared memory.
+constexpr uint64_t sharedAddressOf(const Block &block, uint64_t offset) {
+  return (uint64_t(block.rank) + 1) << sharedRankShift | offset;
+}
+/// The address with its block spelled out.
+inline uint64_t absoluteShared(const Block &block, uint64_t address) {
+  uint64_t a = address & 0xffffffff;
+  return a >> sharedRankShift ? a : sharedAddressOf(block, a);
+}
 
 } // namespace ptxsim
 

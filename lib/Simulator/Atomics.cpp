@@ -92,8 +92,7 @@ template <typename T, AtomicOp Op>
 void atomic(Warp &w, const Inst &i, uint32_t mask) {
   using W = typename Word<T>::Type;
   uint64_t addresses[32];
-  forLanes(mask,
-           [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
+  forLanes(mask, [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
   if (w.block->launch->instrumented)
     countAccess(w, i, mask, addresses, sizeof(T), AccessMode::Atomic);
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -109,9 +108,9 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
       W next;
       do {
         next = bitCast<W>(apply<T, Op>(bitCast<T>(old), b, c));
-      } while (!__atomic_compare_exchange_n(word, &old, next, false,
-                                            __ATOMIC_SEQ_CST,
-                                            __ATOMIC_RELAXED));
+      } while (!__atomic_compare_exchange_n(
+          word, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+      w.modifications += next != old;
     }
     if (i.dst != noSlot)
       writeLane(w, i.dst, sizeof(T), l, old);

@@ -2,6 +2,7 @@
 //
 // Barriers of a block and of a cluster.
 #include "Barriers.h"
+#include "Checks.h"
 #include "Handlers.h"
 #include "State.h"
 
@@ -42,8 +43,8 @@ void giveResult(Warp &warp, const NamedBarrier &barrier, uint32_t lanes) {
     return;
   }
   case BarrierRedAnd:
-    warp.setPred(inst.dst,
-                 barrier.trueCount == barrier.lanesCount ? ~0u : 0u, lanes);
+    warp.setPred(inst.dst, barrier.trueCount == barrier.lanesCount ? ~0u : 0u,
+                 lanes);
     return;
   case BarrierRedOr:
     warp.setPred(inst.dst, barrier.trueCount ? ~0u : 0u, lanes);
@@ -55,8 +56,9 @@ void giveResult(Warp &warp, const NamedBarrier &barrier, uint32_t lanes) {
 
 void complete(Block &block, unsigned index) {
   NamedBarrier &barrier = block.barriers[index];
+  uint32_t released = 0;
   for (Warp &warp : block.warps) {
-    uint32_t released[32];
+    uint32_t masks[32];
     uint32_t pcs[32];
     unsigned n = 0;
     for (unsigned g = 0; g < warp.numGroups;) {
@@ -65,7 +67,7 @@ void complete(Block &block, unsigned index) {
         ++g;
         continue;
       }
-      released[n] = group.mask;
+      masks[n] = group.mask;
       pcs[n++] = group.pc;
       for (unsigned k = g + 1; k < warp.numGroups; ++k)
         warp.groups[k - 1] = warp.groups[k];
@@ -73,18 +75,21 @@ void complete(Block &block, unsigned index) {
     }
     for (unsigned k = 0; k < n; ++k) {
       if (barrier.isReduction)
-        giveResult(warp, barrier, released[k]);
-      putGroup(warp, pcs[k], released[k]);
+        giveResult(warp, barrier, masks[k]);
+      putGroup(warp, pcs[k], masks[k]);
     }
-    if (n)
-      ++warp.epoch;
+    released |= n ? 1u << warp.index : 0;
   }
+  // Whoever has arrived begins a new epoch, waiting or not.
+  joinClocks(block, barrier.arrived, released);
+  for (Warp &warp : block.warps)
+    if (barrier.arrived[warp.index])
+      ++warp.epoch;
   barrier.inUse = false;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   barrier.inst = nullptr;
   barrier.isReduction = false;
   barrier.trueCount = barrier.lanesCount = 0;
-  ++block.epoch;
   ++block.worker->barriers;
 }
 
@@ -148,8 +153,7 @@ void ptxsim::arriveAtBarrier(Warp &warp, const Inst &inst, uint32_t mask,
     uint32_t same = 0;
     for (uint32_t m = mask; m; m &= m - 1) {
       unsigned l = unsigned(__builtin_ctz(m));
-      same |= uint32_t(indices[l] == index &&
-                       (!counts || counts[l] == count))
+      same |= uint32_t(indices[l] == index && (!counts || counts[l] == count))
               << l;
     }
     mask &= ~same;
@@ -196,7 +200,8 @@ void ptxsim::lanesExited(Warp &warp, uint32_t mask) {
   }
 }
 
-// Clusters ------------------------------------------------------------------------
+// Clusters
+// ------------------------------------------------------------------------
 
 static size_t warpInCluster(const Warp &warp) {
   return warp.block->rank * warp.block->warps.size() + warp.index;
@@ -249,7 +254,8 @@ bool ptxsim::releaseClusterBarrier(Cluster &cluster) {
   std::fill(cluster.clusterArrivedLanes.begin(),
             cluster.clusterArrivedLanes.end(), 0);
   for (Block &block : cluster.blocks) {
-    ++block.epoch;
+    std::vector<uint32_t> everyone(block.warps.size(), 1);
+    joinClocks(block, everyone, ~0u);
     for (Warp &warp : block.warps) {
       uint32_t pcs[32], masks[32];
       unsigned n = 0;
@@ -271,7 +277,8 @@ bool ptxsim::releaseClusterBarrier(Cluster &cluster) {
   return true;
 }
 
-// Deadlock ------------------------------------------------------------------------
+// Deadlock
+// ------------------------------------------------------------------------
 
 void ptxsim::reportDeadlock(Cluster &cluster) {
   Warp *first = nullptr;

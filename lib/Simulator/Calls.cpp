@@ -88,8 +88,9 @@ static std::string format(Warp &w, const Inst &i, unsigned lane,
       // A width is memory: keep it small.
       return width.size() > 4 ? std::string("9999") : width;
     };
-    while (k < text.size() && std::string("-+ #0").find(text[k]) !=
-                                  std::string::npos && spec.size() < 8)
+    while (k < text.size() &&
+           std::string("-+ #0").find(text[k]) != std::string::npos &&
+           spec.size() < 8)
       spec += text[k++];
     spec += digits();
     if (k < text.size() && text[k] == '.') {

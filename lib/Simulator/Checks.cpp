@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Checks.h"
+#include "Async.h"
 
 #include <algorithm>
 
@@ -22,12 +23,67 @@ void ptxsim::prepareShadow(Block &block) {
   cover(launch.program->staticSharedBytes, launch.config.dynamicSharedBytes);
   if (launch.tools & InitCheck)
     shadow.written.assign(size, 0);
+  shadow.pending.assign(size, 0);
+  if (launch.tools & RaceCheck) {
+    shadow.words.resize(size / 4 + 1);
+    shadow.bytes.resize(size);
+    shadow.split.assign(size / 4 + 1, 0);
+    shadow.clocks.assign(block.warps.size() * block.warps.size(), 0);
+  }
 }
 
 void ptxsim::resetShadow(Block &block) {
   if (!block.shadow)
     return;
-  std::fill(block.shadow->written.begin(), block.shadow->written.end(), 0);
+  SharedShadow &shadow = *block.shadow;
+  std::fill(shadow.written.begin(), shadow.written.end(), 0);
+  if (shadow.numPending)
+    std::fill(shadow.pending.begin(), shadow.pending.end(), 0);
+  shadow.numPending = 0;
+  // Epochs go on from block to block, and all of the last is ordered before.
+  size_t warps = block.warps.size();
+  for (size_t i = 0; i < shadow.clocks.size(); ++i)
+    shadow.clocks[i] = block.warps[i % warps].epoch - 1;
+}
+
+/// Shared range a copy will write, within its own block.
+static bool pendingRange(const PendingCopy &copy, Block *&block,
+                         uint32_t &offset, uint32_t &bytes) {
+  if (copy.kind != CopyKind::Small && copy.kind != CopyKind::Bulk)
+    return false;
+  if (copy.dstSpace != Space::Shared || copy.multicast)
+    return false;
+  block = copy.warp->block;
+  uint64_t rank = (copy.dst & 0xffffffff) >> sharedRankShift;
+  if (rank > block->cluster->blocks.size())
+    return false;
+  if (rank)
+    block = &block->cluster->blocks[rank - 1];
+  offset = uint32_t(copy.dst & sharedOffsetMask);
+  bytes = copy.bytes;
+  return block->shadow && uint64_t(offset) + bytes <= block->shared.size();
+}
+
+void ptxsim::markPending(const PendingCopy &copy) {
+  Block *block;
+  uint32_t offset, bytes;
+  if (!pendingRange(copy, block, offset, bytes))
+    return;
+  SharedShadow &shadow = *block->shadow;
+  ++shadow.numPending;
+  for (uint32_t k = 0; k < bytes; ++k)
+    ++shadow.pending[offset + k];
+}
+
+void ptxsim::clearPending(const PendingCopy &copy) {
+  Block *block;
+  uint32_t offset, bytes;
+  if (!pendingRange(copy, block, offset, bytes))
+    return;
+  SharedShadow &shadow = *block->shadow;
+  --shadow.numPending;
+  for (uint32_t k = 0; k < bytes; ++k)
+    --shadow.pending[offset + k];
 }
 
 static void uninitialised(Warp &warp, const Inst &inst, unsigned lane,
@@ -48,6 +104,22 @@ bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
     for (unsigned k = 0; k < bytes; ++k)
       if (!shadow.inside[offset + k])
         return false;
+  // Memory that a copy will still write is nobody's before the wait.
+  if (shadow.numPending && !warp.asynchronous &&
+      tools & (RaceCheck | SyncCheck))
+    for (unsigned k = 0; k < bytes; ++k)
+      if (shadow.pending[offset + k]) {
+        uint64_t address = offset;
+        report(warp, inst, lane, tools & RaceCheck ? RaceCheck : SyncCheck,
+               "missing-wait",
+               std::string(mode == AccessMode::Read ? "read" : "write") +
+                   " of shared memory that an asynchronous copy has yet to "
+                   "write; it has not been waited for",
+               &address, Space::Shared);
+        break;
+      }
+  if (tools & RaceCheck)
+    raceShared(warp, inst, lane, block, offset, bytes, mode);
   if (tools & InitCheck) {
     uint8_t *written = shadow.written.data() + offset;
     if (mode != AccessMode::Write) {
@@ -78,11 +150,15 @@ bool ptxsim::checkLocal(Warp &warp, const Inst &, unsigned, uint32_t offset,
 void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
                          const Allocation &allocation, uint64_t address,
                          unsigned bytes, AccessMode mode) {
+  if (warp.block->launch->globalRaces && !warp.asynchronous) {
+    if (mode == AccessMode::Atomic || inst.flags & AccessStrong)
+      noteStrong(warp);
+    raceGlobal(warp, inst, lane, allocation, address, bytes, mode);
+  }
   if (!allocation.shadow)
     return;
   uint8_t *written = allocation.shadow + (address - allocation.begin);
-  if (mode != AccessMode::Write &&
-      warp.block->launch->tools & InitCheck)
+  if (mode != AccessMode::Write && warp.block->launch->tools & InitCheck)
     for (unsigned k = 0; k < bytes; ++k)
       if (!written[k]) {
         uninitialised(warp, inst, lane, address, bytes, Space::Global,

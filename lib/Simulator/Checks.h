@@ -9,12 +9,49 @@
 
 namespace ptxsim {
 
-/// What is known of each byte of a block's shared memory.
+struct PendingCopy;
+
+/// The last accesses to a word (or byte) of shared memory.
+struct RaceCell {
+  uint32_t writeEpoch = 0, writePc = 0;
+  /// Two readers: the first since the last write, and the latest.
+  uint32_t readEpoch[2] = {0, 0};
+  uint32_t readPc = 0;
+  uint16_t writeThread = 0;
+  uint16_t readThread[2] = {0, 0};
+  bool writeStrong = false;
+  bool readStrong = false;
+};
+
+/// What is known of a block's shared memory.
 struct SharedShadow {
-  /// 1 where a variable lies.
+  /// Per byte: 1 where a variable lies.
   std::vector<uint8_t> inside;
-  /// 1 where written since the block began.
+  /// Per byte: 1 where written since the block began.
   std::vector<uint8_t> written;
+  /// Per byte: outstanding asynchronous copies that will write it.
+  std::vector<uint8_t> pending;
+  unsigned numPending = 0;
+  /// Per 4-byte word; a word accessed in parts uses its byte cells.
+  std::vector<RaceCell> words, bytes;
+  std::vector<uint8_t> split;
+  /// clocks[w * warps + u]: the epoch of warp u that warp w has seen the end
+  /// of. Barriers and mbarriers pass these on: what happened in an epoch seen
+  /// is ordered before.
+  std::vector<uint32_t> clocks;
+};
+
+/// While it lives, accesses of the warp are made by an asynchronous copy.
+class AsyncScope {
+public:
+  explicit AsyncScope(Warp &warp) : warp(warp), before(warp.asynchronous) {
+    warp.asynchronous = true;
+  }
+  ~AsyncScope() { warp.asynchronous = before; }
+
+private:
+  Warp &warp;
+  bool before;
 };
 
 /// Checks an access to a block's shared memory and records it; false if it is
@@ -25,12 +62,62 @@ bool checkShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
 bool checkLocal(Warp &warp, const Inst &inst, unsigned lane, uint32_t offset,
                 unsigned bytes, AccessMode mode);
 void checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
-                 const Allocation &allocation, uint64_t address,
-                 unsigned bytes, AccessMode mode);
+                 const Allocation &allocation, uint64_t address, unsigned bytes,
+                 AccessMode mode);
 /// Makes the shadow of a block whose shared memory has its size.
 void prepareShadow(Block &block);
 /// Prepares a block's shadow for a new run.
 void resetShadow(Block &block);
+
+// Outstanding copies: reads of what they will write are reported.
+void markPending(const PendingCopy &copy);
+void clearPending(const PendingCopy &copy);
+
+// Races (Race.cpp)
+
+void raceShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
+                uint32_t offset, unsigned bytes, AccessMode mode);
+void raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
+                const Allocation &allocation, uint64_t address, unsigned bytes,
+                AccessMode mode);
+/// A barrier of the block: `arrived` lanes per warp have met; the warps in
+/// `released` go on.
+void joinClocks(Block &block, const std::vector<uint32_t> &arrived,
+                uint32_t released);
+/// An arrival at, and a completed wait for, the mbarrier at a shared address.
+void releaseClock(Warp &warp, uint64_t barrier);
+void acquireClock(Warp &warp, uint64_t barrier);
+/// An atomic or strong access, or a fence, that others may observe.
+void noteStrong(Warp &warp);
+
+/// Accesses of blocks to global memory, for one launch.
+class GlobalRaces {
+public:
+  explicit GlobalRaces(bool byByte) : unit(byByte ? 1 : 4) {}
+  ~GlobalRaces();
+
+private:
+  friend void raceGlobal(Warp &, const Inst &, unsigned, const Allocation &,
+                         uint64_t, unsigned, AccessMode);
+  friend void noteStrong(Warp &);
+  struct Cell {
+    /// Block number plus one; ~0: several blocks.
+    uint32_t writer, writeTime, reader, readTime;
+  };
+  struct Shadow {
+    Cell *cells;
+    size_t bytes;
+  };
+  bool ordered(uint32_t block, uint32_t time, uint32_t now) const;
+  bool conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
+                uint32_t self, uint32_t &other);
+
+  const unsigned unit;
+  uint32_t clock = 1;
+  std::map<const Allocation *, Shadow> shadows;
+  /// Times of strong accesses, per block.
+  std::map<uint32_t, std::vector<uint32_t>> strongTimes;
+};
 
 } // namespace ptxsim
 

@@ -50,8 +50,7 @@ void ptxsim::shflHandler(Warp &w, const Inst &i, uint32_t mask) {
       source = lane;
     valid |= uint32_t(inRange) << lane;
     result[lane] = a[source & 31];
-    if (!(mask >> (source & 31) & 1) &&
-        w.block->launch->tools & SyncCheck)
+    if (!(mask >> (source & 31) & 1) && w.block->launch->tools & SyncCheck)
       report(w, i, unsigned(lane), SyncCheck, "inactive-source",
              "shfl reads lane " + std::to_string(source & 31) +
                  ", which does not take part");
@@ -151,7 +150,8 @@ void ptxsim::nothingHandler(Warp &, const Inst &, uint32_t) {}
 
 void ptxsim::yieldHandler(Warp &w, const Inst &, uint32_t) { w.yield = true; }
 
-// Decoding ------------------------------------------------------------------------
+// Decoding
+// ------------------------------------------------------------------------
 
 namespace {
 
@@ -194,8 +194,7 @@ void decodeVote(Statement &s) {
   if (!s.expectOperands(3))
     return;
   bool negated = false;
-  s.inst.dst =
-      mode == Ballot ? s.dst(0, Type::B32) : s.dstPred(s.operand(0));
+  s.inst.dst = mode == Ballot ? s.dst(0, Type::B32) : s.dstPred(s.operand(0));
   s.inst.a = s.srcPred(s.operand(1), &negated);
   s.inst.flags = negated;
   s.emitCollective(InstClass::Shuffle, voteHandler, s.operand(2),
@@ -230,8 +229,8 @@ void decodeRedux(Statement &s) {
   int op = s.takeOneOf({"add", "min", "max", "and", "or", "xor"});
   Type type = s.needType();
   bool logic = op >= And;
-  if (op < 0 || (logic ? type != Type::B32
-                       : type != Type::U32 && type != Type::S32)) {
+  if (op < 0 ||
+      (logic ? type != Type::B32 : type != Type::U32 && type != Type::S32)) {
     s.fail("unsupported operation or type");
     return;
   }
@@ -240,8 +239,7 @@ void decodeRedux(Statement &s) {
   s.inst.dst = s.dst(0, type);
   s.inst.a = s.src(1, type);
   s.inst.flags = type == Type::S32;
-  s.emitCollective(InstClass::Shuffle, reduxHandler, s.operand(2),
-                   uint8_t(op));
+  s.emitCollective(InstClass::Shuffle, reduxHandler, s.operand(2), uint8_t(op));
 }
 
 void decodeElect(Statement &s) {
@@ -268,12 +266,18 @@ void decodeActivemask(Statement &s) {
 
 } // namespace
 
-/// The member mask is the last of the further operands.
+void Statement::emitWholeWarp(InstClass instClass, Handler fn) {
+  ast::Operand everyone;
+  everyone.kind = ast::Operand::Integer;
+  everyone.value = 0xffffffff;
+  emitCollective(instClass, fn, everyone, inst.op);
+}
+
+/// The member mask follows the handler's own operands.
 void Statement::emitCollective(InstClass instClass, Handler fn,
                                const ast::Operand &members, uint8_t op) {
   inst.op = op;
   inst.flow = Flow::Collective;
-  inst.imm = int64_t(extra.size());
   uint32_t slot = src(members, Type::B32);
   size_t results = extra.size();
   addOperand(slot, 4);

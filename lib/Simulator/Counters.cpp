@@ -10,9 +10,9 @@ using namespace ptxsim;
 
 const char *ptxsim::instClassName(InstClass c) {
   static constexpr const char *names[] = {
-      "integer", "float",  "convert", "move",       "predicate",
-      "control", "load",   "store",   "atomic",     "async_copy",
-      "shuffle", "barrier", "matrix", "special"};
+      "integer", "float",   "convert", "move",   "predicate",
+      "control", "load",    "store",   "atomic", "async_copy",
+      "shuffle", "barrier", "matrix",  "special"};
   static_assert(sizeof(names) / sizeof(names[0]) == numInstClasses,
                 "one name per class");
   return names[unsigned(c)];
@@ -58,10 +58,11 @@ void Counters::add(const Counters &other) {
   warps += other.warps;
   threads += other.threads;
   for (const LineCounters &line : other.lines) {
-    auto it = std::lower_bound(lines.begin(), lines.end(), line,
-                               [](const LineCounters &a, const LineCounters &b) {
-                                 return lineKey(a) < lineKey(b);
-                               });
+    auto it =
+        std::lower_bound(lines.begin(), lines.end(), line,
+                         [](const LineCounters &a, const LineCounters &b) {
+                           return lineKey(a) < lineKey(b);
+                         });
     if (it == lines.end() || lineKey(*it) != lineKey(line)) {
       lines.insert(it, line);
       continue;
@@ -123,8 +124,7 @@ void ptxsim::collectCounters(const Program &program,
       (isStore ? own.localStore : own.localLoad).add(c.traffic);
       break;
     case Space::Shared:
-      (isStore ? own.sharedStoreBytes : own.sharedLoadBytes) +=
-          c.traffic.bytes;
+      (isStore ? own.sharedStoreBytes : own.sharedLoadBytes) += c.traffic.bytes;
       break;
     default:
       break;
@@ -144,12 +144,13 @@ static void trafficText(std::string &out, const char *name,
   if (!traffic.instructions)
     return;
   char line[200];
-  snprintf(line, sizeof line,
-           "  %-14s %12llu instructions %14llu bytes %12llu sectors  %5.1f %%\n",
-           name, static_cast<unsigned long long>(traffic.instructions),
-           static_cast<unsigned long long>(traffic.bytes),
-           static_cast<unsigned long long>(traffic.sectors),
-           100.0 * traffic.efficiency());
+  snprintf(
+      line, sizeof line,
+      "  %-14s %12llu instructions %14llu bytes %12llu sectors  %5.1f %%\n",
+      name, static_cast<unsigned long long>(traffic.instructions),
+      static_cast<unsigned long long>(traffic.bytes),
+      static_cast<unsigned long long>(traffic.sectors),
+      100.0 * traffic.efficiency());
   out += line;
 }
 
@@ -188,11 +189,10 @@ std::string Counters::text() const {
     if (!l.globalLoad.instructions && !l.globalStore.instructions &&
         !l.sharedConflicts)
       continue;
-    std::string where = l.source.known()
-                            ? l.source.file + ":" +
-                                  std::to_string(l.source.line) + ":" +
-                                  std::to_string(l.source.column)
-                            : "ptx line " + std::to_string(l.ptxLine);
+    std::string where =
+        l.source.known() ? l.source.file + ":" + std::to_string(l.source.line) +
+                               ":" + std::to_string(l.source.column)
+                         : "ptx line " + std::to_string(l.ptxLine);
     out += where + "\n";
     trafficText(out, "global load", l.globalLoad);
     trafficText(out, "global store", l.globalStore);

@@ -33,8 +33,8 @@ uint8_t takeFloatFlags(Statement &s) {
 
 /// The handler a directed rounding mode wraps; MXCSR does the rounding.
 void emitRounded(Statement &s, Type type, Handler fn) {
-  static constexpr std::initializer_list<std::string_view> modes = {
-      "rn", "rz", "rm", "rp"};
+  static constexpr std::initializer_list<std::string_view> modes = {"rn", "rz",
+                                                                    "rm", "rp"};
   int mode = s.takeOneOf(modes);
   if (mode <= 0) {
     s.emit(classOf(type), fn);
@@ -169,8 +169,7 @@ void decodeMad(Statement &s) {
          isa().integer(part == 0 ? IntOp::Mad : IntOp::MadHi, type));
 }
 
-template <IntOp Low, IntOp High, size_t Sources>
-void decode24(Statement &s) {
+template <IntOp Low, IntOp High, size_t Sources> void decode24(Statement &s) {
   int part = s.takeOneOf({"lo", "hi"});
   Type type = s.needType();
   plainOperands(s, type, Sources);
@@ -201,10 +200,10 @@ void decodeDiv(Statement &s) {
 template <IntOp Op> void decodeIntBinary(Statement &s) {
   Type type = s.needType();
   plainOperands(s, type, 2);
-  s.emit(InstClass::Integer, isFloat(type) ||
-                                     typeInfo(type).kind == TypeKind::Bits
-                                 ? nullptr
-                                 : isa().integer(Op, type));
+  s.emit(InstClass::Integer,
+         isFloat(type) || typeInfo(type).kind == TypeKind::Bits
+             ? nullptr
+             : isa().integer(Op, type));
 }
 
 template <IntOp Op> void decodeIntUnary(Statement &s) {
@@ -375,9 +374,8 @@ void decodeShf(Statement &s) {
     return;
   }
   plainOperands(s, type, 3);
-  BitOp op = direction == 0
-                 ? (mode == 0 ? BitOp::ShfLClamp : BitOp::ShfLWrap)
-                 : (mode == 0 ? BitOp::ShfRClamp : BitOp::ShfRWrap);
+  BitOp op = direction == 0 ? (mode == 0 ? BitOp::ShfLClamp : BitOp::ShfLWrap)
+                            : (mode == 0 ? BitOp::ShfRClamp : BitOp::ShfRWrap);
   s.emit(InstClass::Integer, isa().bits(op, type));
 }
 
@@ -462,9 +460,8 @@ template <FloatOp Op> void decodeApprox(Statement &s) {
   uint8_t flags = s.take("ftz") ? FloatFtz : 0;
   Type type = s.needType();
   plainOperands(s, type, 1);
-  bool allowed =
-      type == Type::F32 ||
-      ((Op == FloatOp::Ex2 || Op == FloatOp::Tanh) && isFloat(type));
+  bool allowed = type == Type::F32 ||
+                 ((Op == FloatOp::Ex2 || Op == FloatOp::Tanh) && isFloat(type));
   s.emit(InstClass::Special,
          allowed ? isa().floating(Op, type, flags) : nullptr);
 }
@@ -476,8 +473,8 @@ void decodeCopysign(Statement &s) {
 }
 
 void decodeTestp(Statement &s) {
-  int property = s.takeOneOf({"finite", "infinite", "number", "notanumber",
-                              "normal", "subnormal"});
+  int property = s.takeOneOf(
+      {"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   Type type = s.needType();
   if (property < 0) {
     s.fail("testp needs a property");

@@ -87,7 +87,8 @@ void decodeNanosleep(Statement &s) {
   s.emit(InstClass::Control, yieldHandler);
 }
 
-// Calls -------------------------------------------------------------------------
+// Calls
+// -------------------------------------------------------------------------
 
 /// `call (result), callee, (arguments)` with any part left out.
 struct CallParts {
@@ -186,7 +187,8 @@ void decodeCall(Statement &s) {
     s.fail("indirect calls are not supported");
     return;
   }
-  const ast::Function *callee = s.builder.module.findFunction(parts.callee->name);
+  const ast::Function *callee =
+      s.builder.module.findFunction(parts.callee->name);
   if (!callee || !callee->hasBody) {
     if (decodeBuiltin(s, parts))
       return;
@@ -212,7 +214,8 @@ void decodeCall(Statement &s) {
   emitCopies(s, parts.results, callee->results, *frame, /*intoCallee=*/false);
 }
 
-// Barriers ----------------------------------------------------------------------
+// Barriers
+// ----------------------------------------------------------------------
 
 void decodeBarWarp(Statement &s) {
   s.take("sync");

@@ -91,8 +91,8 @@ void decodeMov(Statement &s) {
         s.inst.dstWidth = 8;
         s.inst.a = s.builder.special(*which);
         s.inst.aWidth = 4;
-        s.emit(InstClass::Move, isa().convert(Type::U64, Type::U32,
-                                              Rounding::None));
+        s.emit(InstClass::Move,
+               isa().convert(Type::U64, Type::U32, Rounding::None));
         return;
       }
   }
@@ -387,7 +387,7 @@ void decodeSet(Statement &s) {
   Type to = s.needType(), from = s.needType();
   if (!s.expectOperands(combine >= 0 ? 4 : 3) || !row || s.failed())
     return;
-  uint64_t yes = to == Type::F32                       ? 0x3f800000
+  uint64_t yes = to == Type::F32                      ? 0x3f800000
                  : to == Type::U32 || to == Type::S32 ? 0xffffffff
                  : to == Type::U16 || to == Type::S16 ? 0xffff
                  : to == Type::F16                    ? 0x3c00

@@ -62,8 +62,8 @@ bool valueOperands(Statement &s, const ast::Operand &values, unsigned count,
     bool discard = value.kind == ast::Operand::Discard;
     if (discard && !isLoad)
       return s.fail("'_' is no source");
-    uint32_t slot = isLoad ? s.dstWide(value, type, width)
-                           : s.srcWide(value, type, width);
+    uint32_t slot =
+        isLoad ? s.dstWide(value, type, width) : s.srcWide(value, type, width);
     s.addOperand(slot, width, discard);
   }
   return !s.failed();
@@ -103,6 +103,7 @@ void decodeAccess(Statement &s, AccessKind kind) {
   s.inst.flags = uint8_t(flags | (isSigned(type) ? AccessSigned : 0) |
                          (cluster ? AccessCluster : 0));
   InstClass instClass = isLoad ? InstClass::Load : InstClass::Store;
+  s.builder.program->accessesBytes |= size * count < 4;
 
   if (s.inst.space == Space::Param && s.inst.a == noSlot && isLoad) {
     uint64_t end = uint64_t(s.inst.imm) + size * count;
@@ -137,8 +138,8 @@ void decodeAtomic(Statement &s, bool isRed) {
     AtomicOp op;
   };
   static constexpr Row rows[] = {
-      {"add", AtomicOp::Add}, {"min", AtomicOp::Min},   {"max", AtomicOp::Max},
-      {"and", AtomicOp::And}, {"or", AtomicOp::Or},     {"xor", AtomicOp::Xor},
+      {"add", AtomicOp::Add},   {"min", AtomicOp::Min}, {"max", AtomicOp::Max},
+      {"and", AtomicOp::And},   {"or", AtomicOp::Or},   {"xor", AtomicOp::Xor},
       {"exch", AtomicOp::Exch}, {"cas", AtomicOp::Cas}, {"inc", AtomicOp::Inc},
       {"dec", AtomicOp::Dec}};
   const Row *row = nullptr;
@@ -170,8 +171,7 @@ void decodeAtomic(Statement &s, bool isRed) {
     s.fail("red has no ." + std::string(row->name));
     return;
   }
-  bool discards =
-      isRed || s.operand(0).kind == ast::Operand::Discard;
+  bool discards = isRed || s.operand(0).kind == ast::Operand::Discard;
   s.address(s.operand(first), space);
   s.inst.dst = discards ? noSlot : s.dst(0, type);
   s.inst.b = s.src(first + 1, type);
@@ -180,14 +180,13 @@ void decodeAtomic(Statement &s, bool isRed) {
   s.inst.flags = uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
   if (space != Space::Shared) {
     // Integer reductions give the same in any order.
-    bool commutes = discards && !isFloat(type) &&
-                    (row->op <= AtomicOp::Xor);
+    bool commutes = discards && !isFloat(type) && (row->op <= AtomicOp::Xor);
     s.builder.program->orderDependent |= !commutes;
   }
-  s.emit(InstClass::Atomic, space == Space::Local || space == Space::Const ||
-                                    space == Space::Param
-                                ? nullptr
-                                : atomicHandler(row->op, type));
+  s.emit(InstClass::Atomic,
+         space == Space::Local || space == Space::Const || space == Space::Param
+             ? nullptr
+             : atomicHandler(row->op, type));
 }
 
 void decodeAtom(Statement &s) { decodeAtomic(s, /*isRed=*/false); }
@@ -209,10 +208,18 @@ void decodePrefetch(Statement &s) {
 void decodeFence(Statement &s) {
   if (s.has("gpu") || s.has("sys") || s.has("gl"))
     s.builder.program->orderDependent = true;
+  // Proxies are not told apart: everything goes through one memory.
+  if (s.take("proxy"))
+    s.takeOneOf({"async", "async::generic", "alias", "async.global",
+                 "async.shared::cta"});
+  s.take("mbarrier_init");
+  s.take("global");
+  s.take("shared::cta");
+  s.take("shared::cluster");
   s.takeScopeAndSemantics();
   s.takeOneOf({"gl"});
   s.expectOperands(0);
-  s.emit(InstClass::Barrier, nothingHandler);
+  s.emit(InstClass::Barrier, fenceHandler);
 }
 
 /// createpolicy makes a cache policy, which means nothing here.

@@ -13,8 +13,8 @@
 
 #include <initializer_list>
 #include <map>
-#include <tuple>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 namespace ptxsim {
@@ -158,6 +158,8 @@ public:
   /// Appends an instruction that the lanes of a member mask execute together.
   void emitCollective(InstClass instClass, Handler fn,
                       const ast::Operand &members, uint8_t op);
+  /// The same for all lanes of the warp.
+  void emitWholeWarp(InstClass instClass, Handler fn);
   void finish();
 
   ProgramBuilder &builder;

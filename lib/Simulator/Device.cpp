@@ -11,7 +11,8 @@ Device::Device(DeviceOptions options)
 Device::~Device() = default;
 const DeviceOptions &Device::options() const { return impl->options; }
 
-// Memory ------------------------------------------------------------------------
+// Memory
+// ------------------------------------------------------------------------
 
 Result<void *> Device::allocate(uint64_t bytes, std::string_view name) {
   std::lock_guard<std::mutex> guard(impl->lock);
@@ -91,7 +92,8 @@ std::vector<AllocationInfo> Device::allocations() const {
   return result;
 }
 
-// Modules -------------------------------------------------------------------------
+// Modules
+// -------------------------------------------------------------------------
 
 /// Writes initial values; they need the addresses of all variables.
 static Status initialise(const LoadedModule &loaded,
@@ -110,14 +112,13 @@ static Status initialise(const LoadedModule &loaded,
       address = functionAddressBase;
     }
     if (!address)
-      return Status::error(
-          module.diagnose(variable.line, 0,
-                          "initial value names '" +
-                              std::string(relocation.symbol) +
-                              "', which has no address"));
+      return Status::error(module.diagnose(variable.line, 0,
+                                           "initial value names '" +
+                                               std::string(relocation.symbol) +
+                                               "', which has no address"));
     address += uint64_t(relocation.addend);
-    uint64_t value = (address & relocation.mask) >>
-                     __builtin_ctzll(relocation.mask);
+    uint64_t value =
+        (address & relocation.mask) >> __builtin_ctzll(relocation.mask);
     memcpy(&bytes[relocation.offset], &value, relocation.size);
   }
   memcpy(memory, bytes.data(), bytes.size());
@@ -135,8 +136,8 @@ Result<LoadedModule *> Device::load(std::shared_ptr<const Module> module) {
       impl->memory.release(entry.second);
   };
   for (const ast::Variable &variable : loaded->module->impl().variables) {
-    if (variable.isExtern || (variable.space != Space::Global &&
-                              variable.space != Space::Const))
+    if (variable.isExtern ||
+        (variable.space != Space::Global && variable.space != Space::Const))
       continue;
     bool isConst = variable.space == Space::Const;
     Result<void *> memory = impl->memory.allocate(
@@ -190,8 +191,8 @@ Result<AllocationInfo> Device::findGlobal(const LoadedModule *module,
   if (!impl->isLoaded(module))
     return Status::error("the module is not loaded");
   const ast::Variable *variable = module->module->impl().findVariable(name);
-  auto it = variable ? module->addresses.find(variable)
-                     : module->addresses.end();
+  auto it =
+      variable ? module->addresses.find(variable) : module->addresses.end();
   if (it == module->addresses.end())
     return Status::error("no variable '" + std::string(name) + "' in " +
                          module->module->name());

@@ -21,7 +21,8 @@ void ptxsim::putGroup(Warp &warp, uint32_t pc, uint32_t mask,
                       LaneGroup::State state, uint8_t barrier) {
   if (!mask)
     return;
-  bool mergeable = state == LaneGroup::Ready || state == LaneGroup::AtCollective;
+  bool mergeable =
+      state == LaneGroup::Ready || state == LaneGroup::AtCollective;
   unsigned at = 0;
   for (; at < warp.numGroups; ++at) {
     LaneGroup &group = warp.groups[at];
@@ -80,9 +81,8 @@ namespace {
 class Turn {
 public:
   Turn(Warp &warp, uint64_t budget)
-      : warp(warp), worker(*warp.worker),
-        program(*warp.block->launch->program), code(program.code.data()),
-        budget(budget) {}
+      : warp(warp), worker(*warp.worker), program(*warp.block->launch->program),
+        code(program.code.data()), budget(budget) {}
 
   TurnEnd run() {
     bool counting = warp.block->launch->options->counters;
@@ -281,17 +281,15 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
       ++pc;
       return true;
     }
-    const std::vector<int32_t> &table =
-        program.branchTables[size_t(inst.imm)];
+    const std::vector<int32_t> &table = program.branchTables[size_t(inst.imm)];
     const uint32_t *index = warp.reg<uint32_t>(inst.a);
     uint32_t targets[32] = {};
     for (uint32_t m = active; m; m &= m - 1) {
       unsigned l = unsigned(__builtin_ctz(m));
       if (index[l] >= table.size()) {
         report(warp, inst, l, MemCheck, "branch-index",
-               "branch index " + std::to_string(index[l]) +
-                   " is beyond the " + std::to_string(table.size()) +
-                   " targets");
+               "branch index " + std::to_string(index[l]) + " is beyond the " +
+                   std::to_string(table.size()) + " targets");
         worker.fail(warp, "branch index out of range");
         putGroup(warp, pc, mask);
         return false;
@@ -349,7 +347,7 @@ void Turn::splitByValue(const uint32_t *targets, uint32_t lanes) {
 /// Each set of lanes with the same member mask executes when all of it is here.
 void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
   const uint32_t *members =
-      warp.reg<uint32_t>(warp.operands[inst.operands + size_t(inst.imm)].slot);
+      warp.reg<uint32_t>(warp.operands[inst.operands + inst.numOperands].slot);
   uint32_t done = 0, waiting = 0;
   while (active) {
     uint32_t set = members[__builtin_ctz(active)], here = 0;
@@ -436,7 +434,7 @@ template <bool Observed> TurnEnd Turn::loop() {
     if (!runGroup<Observed>(group)) {
       bool ready = isReady(warp);
       warp.yield = false;
-      return ready        ? TurnEnd::Yielded
+      return ready       ? TurnEnd::Yielded
              : warp.live ? TurnEnd::Blocked
                          : TurnEnd::Finished;
     }

@@ -65,8 +65,7 @@ static std::string nearestVariable(uint64_t offset, const char *where,
   return text;
 }
 
-std::string ptxsim::describeAddress(Warp &warp, uint64_t address,
-                                    Space space) {
+std::string ptxsim::describeAddress(Warp &warp, uint64_t address, Space space) {
   const Launch &launch = *warp.block->launch;
   const Program &program = *launch.program;
   switch (space) {
@@ -161,7 +160,8 @@ void ptxsim::traceInstruction(Warp &warp, const Inst &inst, uint32_t active) {
   const InstInfo &info = program.info[size_t(&inst - program.code.data())];
   char head[128];
   const Dim3 &b = warp.block->index;
-  snprintf(head, sizeof head, "block (%u,%u,%u) warp %u lanes %08x line %u: ",
-           b.x, b.y, b.z, warp.index, active, info.line);
+  snprintf(head, sizeof head,
+           "block (%u,%u,%u) warp %u lanes %08x line %u: ", b.x, b.y, b.z,
+           warp.index, active, info.line);
   warp.block->launch->options->trace(head + instructionText(program, inst));
 }

@@ -29,10 +29,9 @@ template <unsigned Exponent, unsigned Mantissa, NaNKind Kind> struct Format {
   static constexpr uint32_t signBit = 1u << (Exponent + Mantissa);
   static constexpr uint32_t allOnes = signBit - 1;
   static constexpr uint32_t infinity = ((1u << Exponent) - 1) << Mantissa;
-  static constexpr uint32_t maxFinite =
-      Kind == NaNKind::Ieee      ? infinity - 1
-      : Kind == NaNKind::AllOnes ? allOnes - 1
-                                 : allOnes;
+  static constexpr uint32_t maxFinite = Kind == NaNKind::Ieee ? infinity - 1
+                                        : Kind == NaNKind::AllOnes ? allOnes - 1
+                                                                   : allOnes;
 };
 using Half = Format<5, 10, NaNKind::Ieee>;
 using BFloat = Format<8, 7, NaNKind::Ieee>;

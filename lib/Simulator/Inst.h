@@ -112,6 +112,12 @@ struct Warp {
   bool yield = false;
   /// A handler sets it when the launch must end.
   bool stop = false;
+  /// An asynchronous copy is being performed for this warp.
+  bool asynchronous = false;
+  /// What a store is about to write, for the race check's same-value rule.
+  const char *storeData = nullptr;
+  /// Changes of memory by stores and atomics, to tell spinning from progress.
+  uint64_t modifications = 0;
   /// Counts rendezvous of the warp (for the race check).
   uint32_t epoch = 1;
   unsigned numGroups = 0;
@@ -131,8 +137,8 @@ struct Warp {
 };
 
 /// Value of one lane of a register of any width up to 8, zero extended.
-PTXSIM_INLINE uint64_t readLane(const Warp &warp, uint32_t slot,
-                                unsigned width, unsigned lane) {
+PTXSIM_INLINE uint64_t readLane(const Warp &warp, uint32_t slot, unsigned width,
+                                unsigned lane) {
   const char *p = warp.regs + slot + lane * width;
   switch (width) {
   case 2: {

@@ -59,8 +59,8 @@ void ptxsim::countAccess(Warp &warp, const Inst &inst, uint32_t mask,
   Worker &worker = *warp.worker;
   if (worker.counts.empty() || !mask)
     return;
-  InstCounts &counts = worker.counts[size_t(
-      &inst - warp.block->launch->program->code.data())];
+  InstCounts &counts =
+      worker.counts[size_t(&inst - warp.block->launch->program->code.data())];
   // Lanes of a generic access may differ in space; the first decides.
   Space space = inst.space;
   if (space == Space::Generic) {
@@ -79,8 +79,7 @@ void ptxsim::countAccess(Warp &warp, const Inst &inst, uint32_t mask,
     uint64_t offsets[32];
     for (unsigned l = 0; l < 32; ++l)
       offsets[l] = addresses[l] & sharedOffsetMask;
-    countWavefronts(mask, offsets, bytes, counts.wavefronts,
-                    counts.conflicts);
+    countWavefronts(mask, offsets, bytes, counts.wavefronts, counts.conflicts);
     break;
   }
   case Space::Local: {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks a launch, runs it on worker threads and puts their results together.
+#include "Checks.h"
 #include "Collect.h"
 #include "DeviceImpl.h"
 #include "State.h"
@@ -35,6 +36,9 @@ uint32_t ptxsim::maxSharedBytes(std::string_view target) {
   }
 }
 
+Launch::Launch() = default;
+Launch::~Launch() = default;
+
 static std::string show(const Dim3 &d) {
   return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " +
          std::to_string(d.z);
@@ -64,19 +68,18 @@ static Status checkConfig(const KernelInfo &kernel, std::string_view target,
                  " threads, the kernel allows " +
                  std::to_string(kernel.maxThreads) + " (.maxntid)");
   const Dim3 &required = kernel.requiredBlock;
-  if (!isZero(required) && (required.x != block.x || required.y != block.y ||
-                            required.z != block.z))
+  if (!isZero(required) &&
+      (required.x != block.x || required.y != block.y || required.z != block.z))
     return error("the block is " + show(block) + ", the kernel requires " +
                  show(required) + " (.reqntid)");
   uint64_t shared =
       uint64_t(kernel.staticSharedBytes) + config.dynamicSharedBytes;
   if (shared > maxSharedBytes(target))
-    return error("shared memory of " + std::to_string(shared) + " bytes (" +
-                 std::to_string(kernel.staticSharedBytes) + " static, " +
-                 std::to_string(config.dynamicSharedBytes) +
-                 " dynamic) exceeds the " +
-                 std::to_string(maxSharedBytes(target)) + " of " +
-                 std::string(target));
+    return error(
+        "shared memory of " + std::to_string(shared) + " bytes (" +
+        std::to_string(kernel.staticSharedBytes) + " static, " +
+        std::to_string(config.dynamicSharedBytes) + " dynamic) exceeds the " +
+        std::to_string(maxSharedBytes(target)) + " of " + std::string(target));
   if (cluster.count() == 0 || cluster.count() > 16)
     return error("the cluster " + show(cluster) + " exceeds 16 blocks");
   if (grid.x % cluster.x || grid.y % cluster.y || grid.z % cluster.z)
@@ -86,8 +89,8 @@ static Status checkConfig(const KernelInfo &kernel, std::string_view target,
   if (!isZero(requiredCluster) &&
       (requiredCluster.x != cluster.x || requiredCluster.y != cluster.y ||
        requiredCluster.z != cluster.z))
-    return error("the cluster is " + show(cluster) +
-                 ", the kernel requires " + show(requiredCluster));
+    return error("the cluster is " + show(cluster) + ", the kernel requires " +
+                 show(requiredCluster));
   return {};
 }
 
@@ -138,10 +141,9 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   const KernelInfo *info = loaded.module->findKernel(function.name);
   Dim3 cluster = config.cluster;
   if (isZero(cluster))
-    cluster = isZero(info->requiredCluster) ? Dim3{1, 1, 1}
-                                            : info->requiredCluster;
-  Status status =
-      checkConfig(*info, loaded.module->target(), config, cluster);
+    cluster =
+        isZero(info->requiredCluster) ? Dim3{1, 1, 1} : info->requiredCluster;
+  Status status = checkConfig(*info, loaded.module->target(), config, cluster);
   if (!status.ok())
     return refuse(status);
   if (options.tools & InitCheck && !device.options.trackInitialisation)
@@ -149,12 +151,11 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
         "initcheck needs a device that tracks initialisation from the start"));
 
   DecodeOptions decodeOptions;
-  decodeOptions.instrumented = options.tools || options.counters ||
-                               device.options.trackInitialisation;
+  decodeOptions.instrumented =
+      options.tools || options.counters || device.options.trackInitialisation;
   decodeOptions.redZones = options.tools & MemCheck;
-  std::unique_ptr<Program> &program =
-      loaded.programs[{&function, decodeOptions.instrumented,
-                       decodeOptions.redZones}];
+  std::unique_ptr<Program> &program = loaded.programs[{
+      &function, decodeOptions.instrumented, decodeOptions.redZones}];
   if (!program) {
     AddressOf addressOf = [&](const ast::Variable &variable) -> uint64_t {
       auto it = loaded.aliases.find(&variable);
@@ -190,13 +191,16 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
                                 std::to_string(program->localBytes) +
                                 " bytes a thread is too much"));
 
-  unsigned threads = options.threads ? options.threads
-                                     : std::thread::hardware_concurrency();
-  if (program->orderDependent || options.trace)
+  unsigned threads =
+      options.threads ? options.threads : std::thread::hardware_concurrency();
+  if (options.tools & RaceCheck)
+    launch.globalRaces = std::make_unique<GlobalRaces>(program->accessesBytes);
+  // The race check reports the second of two accesses: it needs an order.
+  if (program->orderDependent || options.trace || launch.globalRaces)
     threads = 1;
-  threads = unsigned(std::min<uint64_t>(std::max(threads, 1u),
-                                        std::min<uint64_t>(launch.numClusters,
-                                                           256)));
+  threads = unsigned(std::min<uint64_t>(
+      std::max(threads, 1u), std::min<uint64_t>(launch.numClusters, 256)));
+  launch.numWorkers = threads;
   std::vector<Worker> workers(threads);
   for (Worker &worker : workers) {
     worker.launch = &launch;
@@ -234,8 +238,8 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   }
   if (failed) {
     result.outcome = LaunchOutcome::Failed;
-    result.status = Status::error("kernel '" + info->name +
-                                  "' failed: " + failed->failure);
+    result.status =
+        Status::error("kernel '" + info->name + "' failed: " + failed->failure);
   }
   return result;
 }
@@ -255,9 +259,8 @@ LaunchResult Device::launch(LoadedModule *module, std::string_view kernel,
         "launch of '" + info->name + "': " + std::to_string(paramBytes) +
         " bytes of parameters given, the kernel takes " +
         std::to_string(info->paramBytes)));
-  return runLaunch(*impl, *module,
-                   *module->module->impl().findFunction(kernel), config,
-                   params, options);
+  return runLaunch(*impl, *module, *module->module->impl().findFunction(kernel),
+                   config, params, options);
 }
 
 LaunchResult Device::launch(LoadedModule *module, std::string_view kernel,
@@ -272,15 +275,14 @@ LaunchResult Device::launch(LoadedModule *module, std::string_view kernel,
   std::vector<char> block;
   if (info) {
     if (numParams != info->params.size())
-      return refuse(Status::error(
-          "launch of '" + info->name + "': " + std::to_string(numParams) +
-          " arguments given, the kernel takes " +
-          std::to_string(info->params.size())));
+      return refuse(Status::error("launch of '" + info->name +
+                                  "': " + std::to_string(numParams) +
+                                  " arguments given, the kernel takes " +
+                                  std::to_string(info->params.size())));
     block.assign(info->paramBytes, 0);
     for (size_t i = 0; i < numParams; ++i)
       if (info->params[i].size)
-        memcpy(&block[info->params[i].offset], params[i],
-               info->params[i].size);
+        memcpy(&block[info->params[i].offset], params[i], info->params[i].size);
   }
   return launch(module, kernel, config, static_cast<const void *>(block.data()),
                 block.size(), options);

@@ -141,8 +141,8 @@ private:
   bool lexNumber() {
     size_t begin = pos;
     char next = at(pos + 1);
-    if (text[pos] == '0' && (next == 'f' || next == 'F' || next == 'd' ||
-                             next == 'D')) {
+    if (text[pos] == '0' &&
+        (next == 'f' || next == 'F' || next == 'd' || next == 'D')) {
       bool isDouble = next == 'd' || next == 'D';
       unsigned digits = isDouble ? 16 : 8;
       uint64_t bits = 0;

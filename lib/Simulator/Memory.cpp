@@ -21,8 +21,9 @@ static std::string hex(uint64_t value) {
 }
 
 void *ptxsim::mapMemory(size_t bytes, bool accessible) {
-  void *p = mmap(nullptr, bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p =
+      mmap(nullptr, bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
 
@@ -31,7 +32,8 @@ void ptxsim::unmapMemory(void *pointer, size_t bytes) {
     munmap(pointer, bytes);
 }
 
-// AllocationTable ---------------------------------------------------------------
+// AllocationTable
+// ---------------------------------------------------------------
 
 const Allocation *AllocationTable::find(uint64_t address) const {
   auto it = live.upper_bound(address);
@@ -58,8 +60,8 @@ std::string AllocationTable::describe(uint64_t address) const {
       bestFreed = isFreed;
     }
   };
-  for (auto [map, isFreed] : {std::make_pair(&live, false),
-                              std::make_pair(&freed, true)}) {
+  for (auto [map, isFreed] :
+       {std::make_pair(&live, false), std::make_pair(&freed, true)}) {
     auto it = map->upper_bound(address);
     if (it != map->end())
       consider(it->second, isFreed);
@@ -80,15 +82,16 @@ std::string AllocationTable::describe(uint64_t address) const {
          std::to_string(size) + " bytes at " + hex(best->begin) + ")";
 }
 
-// MemoryManager -----------------------------------------------------------------
+// MemoryManager
+// -----------------------------------------------------------------
 
 MemoryManager::~MemoryManager() {
   for (auto *map : {&table.live, &table.freed})
     for (auto &entry : *map) {
       Allocation &a = entry.second;
       unmapMemory(a.mapping, a.mappingBytes);
-      unmapMemory(a.shadow, roundUp(std::max<uint64_t>(a.end - a.begin, 1),
-                                    pageBytes));
+      unmapMemory(a.shadow,
+                  roundUp(std::max<uint64_t>(a.end - a.begin, 1), pageBytes));
     }
 }
 
@@ -98,18 +101,16 @@ Result<void *> MemoryManager::allocate(uint64_t bytes, std::string_view name,
     return Status::error("out of memory: " + std::to_string(bytes) +
                          " bytes asked for, the address space has " +
                          std::to_string(uint64_t(1) << 46));
-  if (options.memoryLimit && (bytes > options.memoryLimit ||
-                              allocated > options.memoryLimit - bytes))
-    return Status::error("out of memory: " + std::to_string(bytes) +
-                         " bytes asked for, " +
-                         std::to_string(options.memoryLimit -
-                                        std::min(allocated,
-                                                 options.memoryLimit)) +
-                         " of " + std::to_string(options.memoryLimit) +
-                         " are free");
+  if (options.memoryLimit &&
+      (bytes > options.memoryLimit || allocated > options.memoryLimit - bytes))
+    return Status::error(
+        "out of memory: " + std::to_string(bytes) + " bytes asked for, " +
+        std::to_string(options.memoryLimit -
+                       std::min(allocated, options.memoryLimit)) +
+        " of " + std::to_string(options.memoryLimit) + " are free");
   // The end of the allocation touches the red zone up to its alignment.
-  uint64_t zone = roundUp(std::max<uint64_t>(options.redZoneBytes, pageBytes),
-                          pageBytes);
+  uint64_t zone =
+      roundUp(std::max<uint64_t>(options.redZoneBytes, pageBytes), pageBytes);
   uint64_t room = roundUp(std::max<uint64_t>(bytes, 1), pageBytes);
   size_t total = size_t(room + 2 * zone);
   char *mapping = static_cast<char *>(mapMemory(total, /*accessible=*/false));
@@ -225,8 +226,7 @@ Status MemoryManager::registerHost(void *pointer, uint64_t bytes,
     if (it->second.kind != AllocationKind::Host)
       return Status::error("registration of " + std::to_string(bytes) +
                            " bytes at " + hex(begin) +
-                           " overlaps device memory '" + it->second.name +
-                           "'");
+                           " overlaps device memory '" + it->second.name + "'");
     a.begin = std::min(a.begin, it->second.begin);
     a.end = std::max(a.end, it->second.end);
     a.references += it->second.references;
@@ -273,9 +273,9 @@ Status MemoryManager::checkRange(const void *pointer, uint64_t bytes,
                          table.describe(begin));
   for (const auto *map : {&table.live, &table.freed}) {
     auto it = map->upper_bound(begin);
-    const Allocation *near[2] = {
-        it == map->end() ? nullptr : &it->second,
-        it == map->begin() ? nullptr : &std::prev(it)->second};
+    const Allocation *near[2] = {it == map->end() ? nullptr : &it->second,
+                                 it == map->begin() ? nullptr
+                                                    : &std::prev(it)->second};
     for (const Allocation *n : near)
       if (n && n->mapping) {
         uint64_t first = uint64_t(n->mapping), last = first + n->mappingBytes;
@@ -350,9 +350,9 @@ void MemoryManager::setHostAccess(bool open) {
   for (auto &entry : table.live) {
     Allocation &a = entry.second;
     if (a.kind == AllocationKind::Device)
-      mprotect(reinterpret_cast<void *>(a.begin),
-               size_t(roundUp(std::max<uint64_t>(a.end - a.begin, 1),
-                              pageBytes)),
-               open ? PROT_READ | PROT_WRITE : PROT_NONE);
+      mprotect(
+          reinterpret_cast<void *>(a.begin),
+          size_t(roundUp(std::max<uint64_t>(a.end - a.begin, 1), pageBytes)),
+          open ? PROT_READ | PROT_WRITE : PROT_NONE);
   }
 }

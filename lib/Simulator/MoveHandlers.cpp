@@ -85,10 +85,10 @@ void ptxsim::clockHandler(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 void ptxsim::globalTimerHandler(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t now = uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                              std::chrono::steady_clock::now()
-                                  .time_since_epoch())
-                              .count());
+  uint64_t now =
+      uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                   std::chrono::steady_clock::now().time_since_epoch())
+                   .count());
   forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
 }
 

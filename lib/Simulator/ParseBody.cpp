@@ -50,8 +50,7 @@ bool Parser::parseBody(ast::Function &function) {
     if (function.error.ok())
       function.error = error;
     hasError = false;
-    while (!peek().is(';') && !peek().is('}') &&
-           peek().kind != TokenKind::End)
+    while (!peek().is(';') && !peek().is('}') && peek().kind != TokenKind::End)
       next();
     eat(';');
   }
@@ -142,8 +141,8 @@ bool Parser::parseLoc() {
         if (!expectInteger(v[0], 0xffffffff, "a number after inlined_at"))
           return false;
     } else {
-      return fail(peek(), "unknown word '" + std::string(what) +
-                              "' after .loc");
+      return fail(peek(),
+                  "unknown word '" + std::string(what) + "' after .loc");
     }
   }
   return true;
@@ -157,8 +156,7 @@ static uint8_t registerWidth(Type type) {
 uint32_t Parser::addRegister(ast::Function &function, Scope &scope,
                              std::string_view name, Type type) {
   uint32_t id = uint32_t(function.registers.size());
-  function.registers.push_back(
-      {std::string(name), type, registerWidth(type)});
+  function.registers.push_back({std::string(name), type, registerWidth(type)});
   scope.registers[name] = id;
   return id;
 }
@@ -390,7 +388,8 @@ bool Parser::parseOperand(ast::Function &function, ast::Operand &operand,
     // `%tid.x`
     if (name[0] == '%' && peek().kind == TokenKind::DotWord &&
         peek().text.data() == name.data() + name.size() + 1) {
-      name = std::string_view(name.data(), name.size() + 1 + peek().text.size());
+      name =
+          std::string_view(name.data(), name.size() + 1 + peek().text.size());
       next();
     }
     resolveName(function, name, operand);

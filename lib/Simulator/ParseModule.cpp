@@ -429,8 +429,7 @@ bool Parser::parseFunction(bool isEntry, bool isExtern) {
   function.isEntry = isEntry;
   function.isExtern = isExtern;
   function.line = function.info.line = peek().line;
-  if (!isEntry && peek().is('(') &&
-      !parseParamList(function, function.results))
+  if (!isEntry && peek().is('(') && !parseParamList(function, function.results))
     return false;
   if (!expectName(function.name, "a function name"))
     return false;
@@ -505,8 +504,7 @@ void Parser::finishModule() {
         function.info.usesDynamicShared = true;
         continue;
       }
-      bytes = (bytes + variable->align - 1) / variable->align *
-              variable->align;
+      bytes = (bytes + variable->align - 1) / variable->align * variable->align;
       bytes = std::min<uint64_t>(bytes + variable->size, 0x7fffffff);
     }
     function.info.staticSharedBytes = uint32_t(bytes);

@@ -16,8 +16,8 @@ Status ptxsim::parseModule(ModuleImpl &module) {
 Status Parser::run() {
   LexError lexError;
   if (!lex(module.text, tokens, lexError))
-    return Status::error(module.diagnose(lexError.line, lexError.column,
-                                         lexError.message));
+    return Status::error(
+        module.diagnose(lexError.line, lexError.column, lexError.message));
   while (peek().kind != TokenKind::End)
     if (!parseTopLevel())
       return error;
@@ -66,8 +66,8 @@ bool Parser::fail(const Token &at, std::string message) {
 
 bool Parser::expectInteger(uint64_t &value, uint64_t max, const char *what) {
   if (peek().kind != TokenKind::Integer)
-    return fail(peek(), std::string("expected ") + what + ", found " +
-                            spell(peek()));
+    return fail(peek(),
+                std::string("expected ") + what + ", found " + spell(peek()));
   if (peek().value > max)
     return fail(peek(), std::string(what) + " " + std::string(peek().text) +
                             " is more than " + std::to_string(max));
@@ -77,8 +77,8 @@ bool Parser::expectInteger(uint64_t &value, uint64_t max, const char *what) {
 
 bool Parser::expectName(std::string_view &name, const char *what) {
   if (peek().kind != TokenKind::Identifier)
-    return fail(peek(), std::string("expected ") + what + ", found " +
-                            spell(peek()));
+    return fail(peek(),
+                std::string("expected ") + what + ", found " + spell(peek()));
   name = next().text;
   return true;
 }
@@ -122,8 +122,7 @@ std::string ModuleImpl::diagnose(uint32_t line, uint32_t column,
   return out;
 }
 
-int64_t ast::Function::findLabel(std::string_view label,
-                                 uint32_t scope) const {
+int64_t ast::Function::findLabel(std::string_view label, uint32_t scope) const {
   for (;;) {
     for (const Label &candidate : labels)
       if (candidate.scope == scope && candidate.name == label)

@@ -22,9 +22,10 @@ ProgramBuilder::ProgramBuilder(const ModuleImpl &module,
   program->kernel = &kernel;
 }
 
-Result<std::unique_ptr<Program>>
-ptxsim::decode(const ModuleImpl &module, const ast::Function &kernel,
-               const DecodeOptions &options, const AddressOf &addressOf) {
+Result<std::unique_ptr<Program>> ptxsim::decode(const ModuleImpl &module,
+                                                const ast::Function &kernel,
+                                                const DecodeOptions &options,
+                                                const AddressOf &addressOf) {
   return ProgramBuilder(module, kernel, options, addressOf).build();
 }
 
@@ -176,9 +177,8 @@ uint32_t ProgramBuilder::localOffset(const ast::Variable &variable) {
     it->second = uint32_t(offset);
     program->localVariables.push_back(
         {variable.name, uint32_t(offset), uint32_t(variable.size)});
-    program->localBytes = uint32_t(
-        std::min<uint64_t>(offset + std::max<uint64_t>(variable.size, 1),
-                           0x7fff0000));
+    program->localBytes = uint32_t(std::min<uint64_t>(
+        offset + std::max<uint64_t>(variable.size, 1), 0x7fff0000));
   }
   return it->second;
 }
@@ -306,8 +306,8 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
     auto it = decoders().find(statement.opcode);
     Statement decoder(*this, statement);
     if (it == decoders().end())
-      decoder.fail("unsupported instruction '" +
-                   std::string(statement.opcode) + "'");
+      decoder.fail("unsupported instruction '" + std::string(statement.opcode) +
+                   "'");
     else
       it->second(decoder);
     decoder.finish();

@@ -51,6 +51,11 @@ private:
   bool round(Cluster &cluster);
   void finish(Cluster &cluster);
   size_t residentBytes() const;
+  uint64_t modifications() const;
+  uint64_t stateOf(const Cluster &cluster) const;
+  /// A cluster is back in a state it has been in, and nothing has written in
+  /// between: it spins. True if so does everything else.
+  bool spinsForever(Cluster &cluster);
 
   Launch &launch;
   Worker &worker;
@@ -77,6 +82,67 @@ size_t Runner::residentBytes() const {
   return perBlock * launch.clusterBlocks * (resident.size() + 1);
 }
 
+uint64_t Runner::modifications() const {
+  uint64_t sum = 0;
+  for (const auto &cluster : resident)
+    for (const Block &block : cluster->blocks)
+      for (const Warp &warp : block.warps)
+        sum += warp.modifications;
+  return sum;
+}
+
+uint64_t Runner::stateOf(const Cluster &cluster) const {
+  uint64_t hash = 0x9e3779b97f4a7c15;
+  auto mix = [&](const char *bytes, size_t size) {
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+      uint64_t word;
+      memcpy(&word, bytes + i, 8);
+      hash = (hash ^ word) * 0xff51afd7ed558ccd;
+      hash ^= hash >> 29;
+    }
+  };
+  for (const Block &block : cluster.blocks) {
+    for (const Warp &warp : block.warps) {
+      if (!warp.live)
+        continue;
+      mix(warp.regs, program.registerBytes);
+      for (unsigned g = 0; g < warp.numGroups; ++g) {
+        uint64_t place[2] = {uint64_t(warp.groups[g].pc) << 32 |
+                                 warp.groups[g].mask,
+                             uint64_t(warp.groups[g].state)};
+        mix(reinterpret_cast<const char *>(place), sizeof place);
+      }
+    }
+    mix(block.shared.data(), block.shared.size());
+    mix(block.local.data(), block.local.size());
+  }
+  return hash;
+}
+
+bool Runner::spinsForever(Cluster &cluster) {
+  uint64_t now = modifications();
+  // Few rounds are no news; the state is costly to look at.
+  if (++cluster.stalledRounds < 8)
+    return false;
+  uint64_t state = stateOf(cluster) + now;
+  if (cluster.stalledRounds > 8 && state == cluster.stallState) {
+    cluster.spins = true;
+    cluster.spinsSince = now;
+  } else if ((cluster.stalledRounds & (cluster.stalledRounds - 1)) == 0) {
+    cluster.stallState = state;
+  }
+  bool alone =
+      launch.numWorkers == 1 ||
+      launch.blocksDone.load() + resident.size() * launch.clusterBlocks ==
+          launch.config.grid.count();
+  if (!alone)
+    return false;
+  for (const auto &other : resident)
+    if (!other->spins || other->spinsSince != now)
+      return false;
+  return true;
+}
+
 bool Runner::allocate(Cluster &cluster) {
   cluster.blocks.resize(launch.clusterBlocks);
   uint32_t rank = 0;
@@ -86,8 +152,8 @@ bool Runner::allocate(Cluster &cluster) {
     block.cluster = &cluster;
     block.rank = rank++;
     block.registerStride = (program.registerBytes + 255) / 256 * 256;
-    size_t bytes = std::max<size_t>(block.registerStride, 256) *
-                   launch.warpsPerBlock;
+    size_t bytes =
+        std::max<size_t>(block.registerStride, 256) * launch.warpsPerBlock;
     void *memory = nullptr;
     if (posix_memalign(&memory, 256, bytes) != 0)
       return false;
@@ -229,7 +295,6 @@ void Runner::fillSpecials(Block &block, Warp &warp) {
 }
 
 void Runner::beginBlock(Block &block) {
-  block.epoch = 1;
   block.numFinished = 0;
   for (NamedBarrier &barrier : block.barriers)
     barrier = NamedBarrier();
@@ -237,7 +302,7 @@ void Runner::beginBlock(Block &block) {
     uint32_t first = warp.index * 32;
     uint32_t lanes = std::min(32u, launch.threadsPerBlock - first);
     warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
-    warp.epoch = 1;
+    ++warp.epoch;
     warp.yield = false;
     warp.rotation = 0;
     warp.numGroups = 1;
@@ -256,6 +321,8 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
                  uint32_t(number / clustersX / clustersY) * dim.z};
   cluster.done = false;
   cluster.idleRounds = 0;
+  cluster.stalledRounds = 0;
+  cluster.spins = false;
   cluster.instructions = 0;
   cluster.clusterArrivedLanes.assign(
       size_t(launch.clusterBlocks) * launch.warpsPerBlock, 0);
@@ -365,23 +432,31 @@ void Runner::run(bool showProgress) {
       reportDeadlock(cluster);
       break;
     }
-    if (cluster.idleRounds >= idleRoundsAllowed) {
-      cluster.idleRounds = 0;
-      advanceAsync(cluster);
-      // What it waits for may be the work of another block.
-      if (residentBytes() < maxResidentBytes && open())
-        continue;
-      ++current;
-    } else if (cluster.idleRounds) {
-      advanceAsync(cluster);
+    if (!cluster.idleRounds || advanceAsync(cluster)) {
+      cluster.stalledRounds = 0;
+      cluster.spins = false;
+    } else {
+      bool forever = spinsForever(cluster);
+      if (cluster.idleRounds >= idleRoundsAllowed) {
+        cluster.idleRounds = 0;
+        // What it waits for may be the work of another block.
+        bool opened = residentBytes() < maxResidentBytes && open();
+        if (!opened && forever) {
+          for (auto &stuck : resident)
+            reportDeadlock(*stuck);
+          break;
+        }
+        if (!opened)
+          ++current;
+      }
     }
     if (launch.options->instructionLimit) {
       uint64_t total = launch.instructionsDone.load() + worker.warpInstructions;
       if (total > launch.options->instructionLimit) {
         worker.failed = true;
-        worker.failure =
-            "more than " + std::to_string(launch.options->instructionLimit) +
-            " instructions issued";
+        worker.failure = "more than " +
+                         std::to_string(launch.options->instructionLimit) +
+                         " instructions issued";
         launch.stop = true;
       }
     }

@@ -50,6 +50,7 @@ struct NamedBarrier {
 
 struct SharedShadow;
 struct AsyncState;
+class GlobalRaces;
 
 struct Block {
   Launch *launch = nullptr;
@@ -64,8 +65,6 @@ struct Block {
   std::vector<char> shared;
   std::vector<char> local;
   NamedBarrier barriers[16];
-  /// Barrier completions so far; orders accesses for the race check.
-  uint32_t epoch = 1;
   unsigned numFinished = 0;
   std::unique_ptr<SharedShadow> shadow;
   std::unique_ptr<AsyncState> async;
@@ -81,6 +80,12 @@ struct Cluster {
   bool done = false;
   /// Rounds in which every warp only waited or used up its turn.
   unsigned idleRounds = 0;
+  /// Spin detection: rounds without progress, the state seen at a power of two
+  /// of them, and at how many modifications of memory it has come again.
+  unsigned stalledRounds = 0;
+  uint64_t stallState = 0;
+  bool spins = false;
+  uint64_t spinsSince = 0;
   /// barrier.cluster: lanes arrived, per warp of the cluster.
   uint64_t clusterArrived = 0;
   uint64_t clusterPhase = 0;
@@ -150,14 +155,21 @@ struct Launch {
   uint32_t tools = 0;
   bool instrumented = false;
   std::vector<char> params;
+  /// Only for the race check, which runs on one worker.
+  std::unique_ptr<GlobalRaces> globalRaces;
+
+  Launch();
+  ~Launch();
   std::string kernelName;
   std::atomic<bool> stop{false};
+  unsigned numWorkers = 1;
   std::atomic<uint64_t> nextCluster{0};
   std::atomic<uint64_t> blocksDone{0};
   std::atomic<uint64_t> instructionsDone{0};
 };
 
-// Findings (Findings.cpp) ------------------------------------------------------
+// Findings (Findings.cpp)
+// ------------------------------------------------------
 
 /// Counts an occurrence; gives the report to fill in if it is the first of its
 /// place and kind.
@@ -172,7 +184,8 @@ std::string describeAddress(Warp &warp, uint64_t address, Space space);
 Dim3 threadIndex(const Launch &launch, uint32_t thread);
 std::string instructionText(const Program &program, const Inst &inst);
 
-// Execution (Execute.cpp) ------------------------------------------------------
+// Execution (Execute.cpp)
+// ------------------------------------------------------
 
 enum class TurnEnd : uint8_t { Blocked, Finished, Yielded };
 /// Runs a warp until it finishes, waits, or has used up `budget` instructions.
@@ -184,7 +197,8 @@ inline bool isReady(const Warp &warp) {
   return false;
 }
 
-// Barriers (Barriers.cpp) ------------------------------------------------------
+// Barriers (Barriers.cpp)
+// ------------------------------------------------------
 
 /// Lanes of a warp arrive; they wait (as a group at `pc`) unless the barrier
 /// instruction only arrives.
@@ -202,7 +216,8 @@ bool releaseClusterBarrier(Cluster &cluster);
 void putGroup(Warp &warp, uint32_t pc, uint32_t mask,
               LaneGroup::State state = LaneGroup::Ready, uint8_t barrier = 0);
 
-// Scheduling (Schedule.cpp) ----------------------------------------------------
+// Scheduling (Schedule.cpp)
+// ----------------------------------------------------
 
 void runWorker(Launch &launch, Worker &worker, bool showProgress);
 

@@ -64,10 +64,10 @@ void Statement::takeCacheHints() {
       continue;
     std::string_view m = ast.modifiers[i];
     static constexpr std::string_view exact[] = {
-        "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "L2::64B", "L2::128B",
-        "L2::256B"};
-    bool hint = std::find(std::begin(exact), std::end(exact), m) !=
-                std::end(exact);
+        "ca", "cg", "cs",      "lu",       "cv",      "wb",
+        "wt", "nc", "L2::64B", "L2::128B", "L2::256B"};
+    bool hint =
+        std::find(std::begin(exact), std::end(exact), m) != std::end(exact);
     for (std::string_view level : {"L1::", "L2::"})
       if (m.substr(0, 4) == level)
         for (std::string_view what :
@@ -91,10 +91,10 @@ Space Statement::takeSpace() {
     Space space;
   };
   static constexpr Row rows[] = {
-      {"global", Space::Global},       {"const", Space::Const},
-      {"param", Space::Param},         {"param::entry", Space::Param},
-      {"param::func", Space::Param},   {"shared", Space::Shared},
-      {"shared::cta", Space::Shared},  {"shared::cluster", Space::Shared},
+      {"global", Space::Global},      {"const", Space::Const},
+      {"param", Space::Param},        {"param::entry", Space::Param},
+      {"param::func", Space::Param},  {"shared", Space::Shared},
+      {"shared::cta", Space::Shared}, {"shared::cluster", Space::Shared},
       {"local", Space::Local},
   };
   for (const Row &row : rows)
@@ -243,8 +243,8 @@ uint32_t Statement::src(const ast::Operand &operand, Type type) {
            " is expected; write it as 0f... or 0d...");
       return noSlot;
     }
-    uint64_t high = bytes == 16 && int64_t(operand.value) < 0 ? ~uint64_t(0)
-                                                              : 0;
+    uint64_t high =
+        bytes == 16 && int64_t(operand.value) < 0 ? ~uint64_t(0) : 0;
     return builder.constant(operand.value, uint8_t(bytes), high);
   }
   case ast::Operand::Float32:
@@ -341,12 +341,14 @@ uint32_t Statement::addressSlot(const ast::Operand &base, Space space,
     return noSlot;
   case ast::Operand::Variable: {
     Space own = base.variable->space;
-    bool matches = own == space || (own == Space::Const && space == Space::Global);
+    bool matches =
+        own == space || (own == Space::Const && space == Space::Global);
     if (!matches && space != Space::Generic) {
       fail("'" + std::string(base.name) + "' is not in the space accessed");
       return noSlot;
     }
-    if (space == Space::Generic && own != Space::Global && own != Space::Const) {
+    if (space == Space::Generic && own != Space::Global &&
+        own != Space::Const) {
       fail("'" + std::string(base.name) +
            "' needs its space in the instruction");
       return noSlot;

@@ -51,8 +51,8 @@ bool parseScalar(const ElementType &type, const std::string &text,
   } else if (type.kind == 's') {
     long long value = strtoll(text.c_str(), &end, 0);
     unsigned shift = 64 - 8 * type.bytes;
-    long long cut = static_cast<long long>(
-        static_cast<unsigned long long>(value) << shift);
+    long long cut =
+        static_cast<long long>(static_cast<unsigned long long>(value) << shift);
     if ((cut >> shift) != value || errno)
       return fail(error, text + " does not fit " + type.name);
     memcpy(bytes.data(), &value, type.bytes);
@@ -106,9 +106,8 @@ bool makeArgument(const std::string &text, const ptxsim::ParamInfo &param,
   std::string head = text.substr(0, colon);
   if (text == "null") {
     argument.bytes.assign(8, 0);
-  } else if (const ElementType *type = colon == std::string::npos
-                                           ? nullptr
-                                           : findElementType(head)) {
+  } else if (const ElementType *type =
+                 colon == std::string::npos ? nullptr : findElementType(head)) {
     if (!parseScalar(*type, text.substr(colon + 1), argument.bytes, error))
       return false;
   } else {
@@ -117,8 +116,9 @@ bool makeArgument(const std::string &text, const ptxsim::ParamInfo &param,
     if (isOut || isZero) {
       size_t equals = text.find('=');
       if (equals == std::string::npos)
-        return fail(error, "'" + text + "' lacks a type, as in "
-                                        "out:y.npy=f32[4,8]");
+        return fail(error, "'" + text +
+                               "' lacks a type, as in "
+                               "out:y.npy=f32[4,8]");
       argument.output = text.substr(colon + 1, equals - colon - 1);
       if (!parseShape(text.substr(equals + 1), argument.array, error))
         return false;

@@ -66,8 +66,7 @@ static bool parseDim(const std::string &text, ptxsim::Dim3 &dim) {
   return true;
 }
 
-bool parseOptions(int argc, char **argv, Options &options,
-                  std::string &error) {
+bool parseOptions(int argc, char **argv, Options &options, std::string &error) {
   auto fail = [&](std::string message) {
     error = std::move(message);
     return false;
@@ -107,8 +106,9 @@ bool parseOptions(int argc, char **argv, Options &options,
     } else if (i + 1 < argc) {
       value = argv[++i];
     } else {
-      return fail("option " + name + " is unknown or lacks its value; see "
-                                     "--help");
+      return fail("option " + name +
+                  " is unknown or lacks its value; see "
+                  "--help");
     }
     uint64_t number = 0;
     bool isNumber = parseNumber(value, number);

@@ -55,7 +55,8 @@ static void showProgress(uint64_t done, uint64_t total) {
 
 static void printResult(const LaunchResult &result, const Options &options) {
   if (options.json) {
-    std::string status = result.outcome == LaunchOutcome::Completed ? "completed"
+    std::string status = result.outcome == LaunchOutcome::Completed
+                             ? "completed"
                          : result.outcome == LaunchOutcome::Failed ? "failed"
                                                                    : "refused";
     printf("{\"outcome\": \"%s\", \"findings\": %llu, \"reports\": %s",
@@ -79,8 +80,8 @@ static int runKernel(std::shared_ptr<const Module> module,
                      const Options &options) {
   const KernelInfo *kernel = module->findKernel(options.kernel);
   if (!kernel) {
-    std::string message = "no kernel '" + options.kernel + "' in " +
-                          options.file + "; there is";
+    std::string message =
+        "no kernel '" + options.kernel + "' in " + options.file + "; there is";
     for (const KernelInfo &known : module->kernels())
       message += " " + known.name;
     return fail(message);
@@ -121,16 +122,15 @@ static int runKernel(std::shared_ptr<const Module> module,
   bool terminal = isatty(STDERR_FILENO);
   if (terminal)
     launch.progress = showProgress;
-  LaunchResult result =
-      device.launch(*loaded, options.kernel, options.config, pointers.data(),
-                    pointers.size(), launch);
+  LaunchResult result = device.launch(*loaded, options.kernel, options.config,
+                                      pointers.data(), pointers.size(), launch);
   if (terminal)
     fprintf(stderr, "\r\033[K");
   printResult(result, options);
   if (result.outcome != LaunchOutcome::Completed)
-    return fail(result.status.message(),
-                result.outcome == LaunchOutcome::Failed ? exitFailed
-                                                        : exitUsage);
+    return fail(result.status.message(), result.outcome == LaunchOutcome::Failed
+                                             ? exitFailed
+                                             : exitUsage);
   for (Argument &argument : arguments) {
     std::string error;
     if (!storeResult(argument, device, error))

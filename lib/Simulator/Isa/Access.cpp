@@ -14,8 +14,7 @@ namespace {
 
 /// All lanes' accesses aligned and within [begin, end).
 PTXSIM_INLINE bool allInside(const uint64_t *a, uint64_t disp, uint64_t begin,
-                             uint64_t last, uint64_t alignMask,
-                             uint32_t mask) {
+                             uint64_t last, uint64_t alignMask, uint32_t mask) {
   uint64_t bad = 0, low = 0;
   if (mask == ~0u) {
     for (unsigned l = 0; l < 32; ++l) {
@@ -70,8 +69,8 @@ PTXSIM_INLINE void loadFrom(Warp &w, const Inst &i, uint32_t mask,
     forLanes(mask, [=](unsigned l) {
       M v;
       memcpy(&v, pointers[l], sizeof v);
-      d[l] = R(std::conditional_t<std::is_signed_v<M>, std::make_signed_t<R>,
-                                  R>(v));
+      d[l] = R(
+          std::conditional_t<std::is_signed_v<M>, std::make_signed_t<R>, R>(v));
     });
   } else {
     R *d[N];
@@ -121,6 +120,7 @@ void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
     if (isContiguous<bytes>(a, mask)) {
       char *memory = reinterpret_cast<char *>(a[0] + disp);
       char *reg = w.regs + w.operands[i.operands].slot;
+      w.modifications += Kind == AccessKind::Store;
       if (Kind == AccessKind::Load)
         memcpy(reg, memory, 32 * bytes);
       else
@@ -128,6 +128,7 @@ void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
       return;
     }
   }
+  w.modifications += Kind == AccessKind::Store;
   char *pointers[32];
   for (unsigned l = 0; l < 32; ++l)
     pointers[l] = reinterpret_cast<char *>(a[l] + disp);
@@ -163,6 +164,7 @@ void sharedAccess(Warp &w, const Inst &i, uint32_t mask) {
       storeHandler(w, i, mask);
     return;
   }
+  w.modifications += Kind == AccessKind::Store;
   char *pointers[32];
   for (unsigned l = 0; l < 32; ++l)
     pointers[l] = w.sharedBase + offsets[l];

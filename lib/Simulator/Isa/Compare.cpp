@@ -113,9 +113,9 @@ void compare2(Warp &w, const Inst &i, uint32_t mask) {
   for (int half = 0; half < 2; ++half) {
     alignas(64) int32_t results[32];
     for (unsigned l = 0; l < 32; ++l)
-      results[l] =
-          holds<Op>(L::load(a[2 * l + half]), L::load(b[2 * l + half])) ? -1
-                                                                        : 0;
+      results[l] = holds<Op>(L::load(a[2 * l + half]), L::load(b[2 * l + half]))
+                       ? -1
+                       : 0;
     uint32_t slot = half ? i.c : i.dst;
     if (slot != noSlot)
       w.setPred(slot, signMask(results), mask);
@@ -181,11 +181,9 @@ template <typename T> void move(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 /// Inst::flags: bit 0 inverts a, bit 1 inverts b.
-template <PredOp Op>
-void predicate(Warp &w, const Inst &i, uint32_t mask) {
-  uint32_t a = w.pred(i.a), b = Op == PredOp::Mov || Op == PredOp::Not
-                                    ? 0
-                                    : w.pred(i.b);
+template <PredOp Op> void predicate(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t a = w.pred(i.a),
+           b = Op == PredOp::Mov || Op == PredOp::Not ? 0 : w.pred(i.b);
   a = i.flags & 1 ? ~a : a;
   b = i.flags & 2 ? ~b : b;
   uint32_t r = Op == PredOp::Mov   ? a

@@ -59,9 +59,8 @@ uint64_t roundExactly(bool negative, unsigned __int128 magnitude, int exponent,
   } else {
     kept = magnitude >> drop;
     guard = magnitude >> (drop - 1) & 1;
-    sticky =
-        (magnitude & ((static_cast<unsigned __int128>(1) << (drop - 1)) - 1)) !=
-        0;
+    sticky = (magnitude &
+              ((static_cast<unsigned __int128>(1) << (drop - 1)) - 1)) != 0;
   }
   bool up = false;
   switch (mode) {
@@ -87,8 +86,7 @@ uint64_t roundExactly(bool negative, unsigned __int128 magnitude, int exponent,
     ++scale;
   }
   constexpr unsigned storeBits = sizeof(typename F::Store) * 8;
-  constexpr uint64_t infinity = uint64_t(F::maxExponent * 2 + 1)
-                                << F::mantissa;
+  constexpr uint64_t infinity = uint64_t(F::maxExponent * 2 + 1) << F::mantissa;
   uint64_t sign = uint64_t(negative) << (storeBits - 1);
   if (result < one)
     return sign | result; // subnormal
@@ -130,8 +128,8 @@ typename F::Store roundDouble(double value, Rounding mode) {
   uint64_t mantissa = magnitude & 0xfffffffffffff;
   if (field)
     mantissa |= uint64_t(1) << 52;
-  return fromBits<F>(roundExactly<F>(negative, mantissa,
-                                     (field ? field : 1) - 1075, mode));
+  return fromBits<F>(
+      roundExactly<F>(negative, mantissa, (field ? field : 1) - 1075, mode));
 }
 
 template <typename F>
@@ -144,9 +142,8 @@ typename F::Store roundInteger(bool negative, uint64_t magnitude,
 
 template <typename T> constexpr bool isSignedType = T(-1) < T(0);
 template <typename T>
-constexpr T lowest = isSignedType<T>
-                         ? T(uint64_t(1) << (sizeof(T) * 8 - 1))
-                         : T(0);
+constexpr T lowest =
+    isSignedType<T> ? T(uint64_t(1) << (sizeof(T) * 8 - 1)) : T(0);
 template <typename T> constexpr T highest = T(~uint64_t(lowest<T>));
 
 // Integer to integer -------------------------------------------------------
@@ -191,7 +188,7 @@ void intToFloat(Warp &w, const Inst &i, uint32_t mask) {
   if (i.flags & CvtSat)
     for (unsigned l = 0; l < 32; ++l) {
       double v = F::widen(out[l]);
-      out[l] = v >= 1 ? roundInteger<F>(false, 1, Rounding::Rn)
+      out[l] = v >= 1  ? roundInteger<F>(false, 1, Rounding::Rn)
                : v > 0 ? out[l]
                        : fromBits<F>(0);
     }
@@ -235,8 +232,8 @@ void floatToInt(Warp &w, const Inst &i, uint32_t mask) {
     double low = isSignedType<D> ? -limit : 0.0;
     bool inside = r >= low && r < limit;
     D converted = inside ? D(r) : D(0);
-    out[l] = r != r      ? nan
-             : r < low   ? lowest<D>
+    out[l] = r != r       ? nan
+             : r < low    ? lowest<D>
              : r >= limit ? highest<D>
                           : converted;
   }
@@ -290,8 +287,7 @@ void floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
         out[l] = narrow<To>(0.0);
       if (i.flags & CvtFtz && sizeof(Store) == 4)
         out[l] = narrow<To>(double(flushDenormal(float(To::widen(out[l])))));
-      if (i.flags & CvtSatfinite && v == v &&
-          (v - v) != 0) // infinite
+      if (i.flags & CvtSatfinite && v == v && (v - v) != 0) // infinite
         out[l] = fromBits<To>(
             (uint64_t(v < 0) << (sizeof(Store) * 8 - 1)) |
             ((uint64_t(To::maxExponent * 2 + 1) << To::mantissa) - 1));
@@ -419,8 +415,7 @@ template <typename To> Handler pickToFloat(Type from, Rounding mode) {
 
 /// Rounds the mantissa of an f32 to 10 bits: nearest even, or nearest with
 /// ties away from zero.
-template <bool Away>
-void floatToTf32(Warp &w, const Inst &i, uint32_t mask) {
+template <bool Away> void floatToTf32(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a);
   bool relu = i.flags & CvtRelu, satfinite = i.flags & CvtSatfinite;
@@ -464,7 +459,7 @@ Handler convertHandler(Type to, Type from, Rounding mode) {
   case Type::F64:
     return pickToFloat<F64>(from, mode);
   case Type::TF32:
-    return from != Type::F32      ? nullptr
+    return from != Type::F32       ? nullptr
            : mode == Rounding::Rna ? floatToTf32<true>
            : mode == Rounding::Rn  ? floatToTf32<false>
                                    : nullptr;

@@ -68,12 +68,8 @@ struct BF16 {
   }
 };
 
-PTXSIM_INLINE bool isNegative(float f) {
-  return bitCast<uint32_t>(f) >> 31;
-}
-PTXSIM_INLINE bool isNegative(double f) {
-  return bitCast<uint64_t>(f) >> 63;
-}
+PTXSIM_INLINE bool isNegative(float f) { return bitCast<uint32_t>(f) >> 31; }
+PTXSIM_INLINE bool isNegative(double f) { return bitCast<uint64_t>(f) >> 63; }
 
 struct AddOp {
   template <typename F, typename C> static PTXSIM_INLINE C apply(C a, C b) {
@@ -204,8 +200,8 @@ void binary(Warp &w, const Inst &i, uint32_t mask) {
   S *d = w.reg<S>(i.dst);
   const S *a = w.reg<S>(i.a), *b = w.reg<S>(i.b);
   forLanes<Pack>(mask, [=](unsigned e) {
-    d[e] = give<F, Flags>(Op::template apply<F>(take<F, Flags>(a[e]),
-                                                take<F, Flags>(b[e])));
+    d[e] = give<F, Flags>(
+        Op::template apply<F>(take<F, Flags>(a[e]), take<F, Flags>(b[e])));
   });
 }
 
@@ -324,8 +320,7 @@ template <typename Op> Handler pickApprox(Type type, uint8_t flags) {
 template <typename Op> Handler pickF32Only(Type type, uint8_t flags) {
   if (type != Type::F32 || flags & FloatSat)
     return nullptr;
-  return flags & FloatFtz ? unary<F32, Op, 1, FloatFtz>
-                          : unary<F32, Op, 1, 0>;
+  return flags & FloatFtz ? unary<F32, Op, 1, FloatFtz> : unary<F32, Op, 1, 0>;
 }
 
 template <FloatOp Op> Handler pickSign(Type type, uint8_t flags) {
@@ -409,7 +404,7 @@ Handler floatHandler(FloatOp op, Type type, uint8_t flags) {
                : pick<Shape::Ternary, FmaReluOp>(type, flags);
   case FloatOp::Div:
     if (type == Type::F32)
-      return flags & FloatSat  ? nullptr
+      return flags & FloatSat   ? nullptr
              : flags & FloatFtz ? binary<F32, DivOp, 1, FloatFtz>
                                 : binary<F32, DivOp, 1, 0>;
     return type == Type::F64 && !flags ? binary<F64, DivOp, 1, 0> : nullptr;

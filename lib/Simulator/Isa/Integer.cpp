@@ -27,8 +27,8 @@ template <typename T> using Unsigned = typename Traits<T>::Unsigned;
 template <typename T> using Wide = typename Traits<T>::Wide;
 template <typename T> constexpr unsigned bitsOf = sizeof(T) * 8;
 template <typename T>
-constexpr T lowest = isSignedType<T> ? T(Unsigned<T>(1) << (bitsOf<T> - 1))
-                                     : T(0);
+constexpr T lowest =
+    isSignedType<T> ? T(Unsigned<T>(1) << (bitsOf<T> - 1)) : T(0);
 template <typename T> constexpr T highest = T(~Unsigned<T>(lowest<T>));
 
 // 16-bit operands would be promoted to int and could overflow it.
@@ -133,9 +133,7 @@ struct NotOp {
   template <typename T> static PTXSIM_INLINE T apply(T a) { return T(~a); }
 };
 struct CNotOp {
-  template <typename T> static PTXSIM_INLINE T apply(T a) {
-    return T(a == 0);
-  }
+  template <typename T> static PTXSIM_INLINE T apply(T a) { return T(a == 0); }
 };
 struct NegOp {
   template <typename T> static PTXSIM_INLINE T apply(T a) {
@@ -198,8 +196,7 @@ void madWide(Warp &warp, const Inst &inst, uint32_t mask) {
   W *d = warp.reg<W>(inst.dst);
   const W *c = warp.reg<W>(inst.c);
   const T *a = warp.reg<T>(inst.a), *b = warp.reg<T>(inst.b);
-  forLanes(mask,
-           [=](unsigned e) { d[e] = W(U(W(a[e]) * W(b[e])) + U(c[e])); });
+  forLanes(mask, [=](unsigned e) { d[e] = W(U(W(a[e]) * W(b[e])) + U(c[e])); });
 }
 
 template <typename T> void shl(Warp &warp, const Inst &inst, uint32_t mask) {
@@ -244,9 +241,7 @@ template <typename T> void shr(Warp &warp, const Inst &inst, uint32_t mask) {
     return nullptr;                                                            \
   }
 
-template <typename Op> Handler pickUnary(Type type) {
-  PTXSIM_PICK(unary, , Op)
-}
+template <typename Op> Handler pickUnary(Type type) { PTXSIM_PICK(unary, , Op) }
 template <typename Op> Handler pickBinary(Type type) {
   PTXSIM_PICK(binary, , Op)
 }
@@ -257,11 +252,10 @@ template <typename Op> Handler pickPacked(Type type) {
     return binary<int16_t, Op, 2>;
   return pickBinary<Op>(type);
 }
-template <typename Op> Handler pickTernary(Type type) {
-  PTXSIM_PICK(ternary, , Op)
-}
-Handler pickShl(Type type) { PTXSIM_PICK(shl, ) }
-Handler pickShr(Type type) { PTXSIM_PICK(shr, ) }
+template <typename Op>
+Handler pickTernary(Type type){PTXSIM_PICK(ternary, , Op)} Handler
+    pickShl(Type type){PTXSIM_PICK(shl, )} Handler
+    pickShr(Type type){PTXSIM_PICK(shr, )}
 #undef PTXSIM_PICK
 
 Handler pickMulWide(Type type) {

@@ -139,12 +139,7 @@ enum class Rounding : uint8_t { None, Rn, Rz, Rm, Rp, Rna, Rni, Rzi, Rmi, Rpi };
 enum : uint8_t { FloatFtz = 1, FloatSat = 2 };
 
 /// Flags of conversions, in Inst::flags.
-enum : uint8_t {
-  CvtFtz = 1,
-  CvtSat = 2,
-  CvtSatfinite = 4,
-  CvtRelu = 8
-};
+enum : uint8_t { CvtFtz = 1, CvtSat = 2, CvtSatfinite = 4, CvtRelu = 8 };
 
 enum class AccessKind : uint8_t { Load, Store };
 
@@ -165,8 +160,8 @@ struct Isa {
   /// .rn, where there is one.
   Handler (*plainConvert)(Type to, Type from);
   /// Loads and stores without checks or counts; null if there is no fast form.
-  Handler (*access)(AccessKind kind, Space space, unsigned size,
-                    unsigned count, bool isSigned);
+  Handler (*access)(AccessKind kind, Space space, unsigned size, unsigned count,
+                    bool isSigned);
 };
 
 /// The table of this machine.

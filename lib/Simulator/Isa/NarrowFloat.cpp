@@ -57,16 +57,14 @@ void pairFromFloatRz(Warp &w, const Inst &i, uint32_t mask) {
     float x = f < 0 ? -f : f, y = back < 0 ? -back : back;
     return y > x ? code - 1 : code;
   };
-  forLanes(mask, [=](unsigned l) {
-    d[l] = truncate(a[l]) << 16 | truncate(b[l]);
-  });
+  forLanes(mask,
+           [=](unsigned l) { d[l] = truncate(a[l]) << 16 | truncate(b[l]); });
 }
 
 // From a packed pair ---------------------------------------------------------
 
 /// To f16x2: every code of these formats is exact in f16.
-template <typename F>
-void pairToHalf(Warp &w, const Inst &i, uint32_t mask) {
+template <typename F> void pairToHalf(Warp &w, const Inst &i, uint32_t mask) {
   constexpr unsigned step = Packed<F>::step;
   constexpr uint32_t ones = (1u << F::bits) - 1;
   const uint16_t *a = w.reg<uint16_t>(i.a);
@@ -121,8 +119,7 @@ void pairToE8M0(Warp &w, const Inst &i, uint32_t mask) {
   if (FromBfloat) {
     const uint32_t *a = w.reg<uint32_t>(i.a);
     forLanes(mask, [=](unsigned l) {
-      uint32_t low =
-          encodeE8M0<Up>(bfloatToFloat(uint16_t(a[l])), satfinite);
+      uint32_t low = encodeE8M0<Up>(bfloatToFloat(uint16_t(a[l])), satfinite);
       uint32_t high =
           encodeE8M0<Up>(bfloatToFloat(uint16_t(a[l] >> 16)), satfinite);
       d[l] = uint16_t(high << 8 | low);
@@ -163,7 +160,7 @@ Handler narrowConvertHandler(Type to, Type from, Rounding mode) {
   case Type::F16x2:
     switch (from) {
     case Type::F32:
-      return rn                    ? pairFromFloat<Half, Overflow::Infinity>
+      return rn                     ? pairFromFloat<Half, Overflow::Infinity>
              : mode == Rounding::Rz ? pairFromFloatRz<Half>
                                     : nullptr;
     case Type::E4M3x2:
@@ -181,7 +178,7 @@ Handler narrowConvertHandler(Type to, Type from, Rounding mode) {
     }
   case Type::BF16x2:
     if (from == Type::F32)
-      return rn                    ? pairFromFloat<BFloat, Overflow::Infinity>
+      return rn                     ? pairFromFloat<BFloat, Overflow::Infinity>
              : mode == Rounding::Rz ? pairFromFloatRz<BFloat>
                                     : nullptr;
     return from == Type::UE8M0x2 && rn ? pairFromE8M0 : nullptr;

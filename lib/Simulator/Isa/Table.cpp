@@ -4,9 +4,9 @@
 namespace ptxsim {
 namespace PTXSIM_ISA {
 
-const Isa table = {integerHandler,   bitHandler,     floatHandler,
-                   testpHandler,     compareHandler, selectHandler,
-                   predicateHandler, moveHandler,    convertHandler,
+const Isa table = {integerHandler,      bitHandler,     floatHandler,
+                   testpHandler,        compareHandler, selectHandler,
+                   predicateHandler,    moveHandler,    convertHandler,
                    plainConvertHandler, accessHandler};
 
 } // namespace PTXSIM_ISA

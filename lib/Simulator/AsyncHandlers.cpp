@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cp.async and cp.async.bulk: issuing, committing, waiting.
+#include "AsyncHandlers.h"
+#include "Async.h"
+#include "Checks.h"
+
+using namespace ptxsim;
+
+static uint64_t operandValue(const Warp &w, const Inst &i, unsigned index,
+                             unsigned lane) {
+  const OperandSlot &o = w.operands[i.operands + index];
+  return readLane(w, o.slot, o.width, lane);
+}
+
+/// An address operand is a register (or noSlot) and a constant displacement.
+static uint64_t addressOperand(const Warp &w, const Inst &i, unsigned index,
+                               unsigned lane) {
+  const OperandSlot &o = w.operands[i.operands + index];
+  uint64_t base = o.slot == noSlot ? 0 : readLane(w, o.slot, o.width, lane);
+  return base + operandValue(w, i, index + 1, lane);
+}
+
+static PendingCopy start(Warp &w, const Inst &i, unsigned lane, CopyKind kind) {
+  PendingCopy copy;
+  copy.kind = kind;
+  copy.inst = &i;
+  copy.warp = &w;
+  copy.lane = lane;
+  return copy;
+}
+
+void ptxsim::cpAsyncHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t sources[32];
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    PendingCopy copy = start(w, i, l, CopyKind::Small);
+    copy.dst = addressOperand(w, i, 0, l);
+    copy.src = sources[l] = addressOperand(w, i, 2, l);
+    copy.bytes = copy.sourceBytes = i.size;
+    if (i.b != noSlot)
+      copy.sourceBytes = w.reg<uint32_t>(i.b)[l];
+    if (i.c != noSlot) {
+      bool ignore = (w.pred(i.c) >> l & 1) != (i.flags & 1);
+      copy.sourceBytes = ignore ? 0 : i.size;
+    }
+    ThreadCopies &thread = asyncOf(*w.block).of(w, l);
+    copy.group = thread.group;
+    markPending(copy);
+    thread.small.push_back(copy);
+  }
+  if (w.block->launch->instrumented)
+    countAccess(w, i, mask, sources, i.size, AccessMode::Read);
+}
+
+void ptxsim::cpCommitHandler(Warp &w, const Inst &, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1)
+    ++asyncOf(*w.block).of(w, unsigned(__builtin_ctz(m))).group;
+}
+
+/// Inst::imm: groups that may be outstanding, -1 for wait_all.
+void ptxsim::cpWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
+  if (!w.block->async)
+    return;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    ThreadCopies &thread = asyncOf(*w.block).of(w, unsigned(__builtin_ctz(m)));
+    while (!thread.small.empty()) {
+      // Group g is waited for if at most imm committed ones follow it.
+      bool waited = i.imm < 0 || int64_t(thread.small.front().group) <
+                                     int64_t(thread.group) - i.imm;
+      if (!waited)
+        break;
+      PendingCopy copy = thread.small.front();
+      thread.small.pop_front();
+      land(copy);
+    }
+  }
+}
+
+void ptxsim::cpArriveHandler(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    PendingCopy copy = start(w, i, l, CopyKind::ArriveWhenDone);
+    copy.barrier = absoluteShared(*w.block, addressOperand(w, i, 0, l));
+    // Without .noinc the barrier expects one arrival more.
+    if (!(i.flags & 1))
+      expectArrival(w, i, l, copy.barrier);
+    ThreadCopies &thread = asyncOf(*w.block).of(w, l);
+    copy.group = thread.group;
+    thread.small.push_back(copy);
+  }
+}
+
+/// Flags of bulk copies.
+void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    PendingCopy copy = start(w, i, l, CopyKind::Bulk);
+    bool toGlobal = i.flags & BulkToGlobal;
+    copy.dstSpace = toGlobal ? Space::Global : Space::Shared;
+    copy.srcSpace =
+        toGlobal || i.flags & BulkFromShared ? Space::Shared : Space::Global;
+    uint64_t dst = addressOperand(w, i, 0, l), src = addressOperand(w, i, 2, l);
+    copy.dst = toGlobal ? dst : absoluteShared(*w.block, dst);
+    copy.src =
+        copy.srcSpace == Space::Shared ? absoluteShared(*w.block, src) : src;
+    copy.bytes = copy.sourceBytes = w.reg<uint32_t>(i.a)[l];
+    if (copy.bytes % 16) {
+      report(w, i, l, MemCheck, "misaligned",
+             "bulk copy of " + std::to_string(copy.bytes) +
+                 " bytes, which is not a multiple of 16");
+      if (!(w.block->launch->tools & MemCheck))
+        w.worker->fail(w, "bulk copy size is not a multiple of 16");
+      continue;
+    }
+    if (i.flags & BulkMulticast)
+      copy.multicast =
+          uint32_t(readLane(w, i.c, 2, l) &
+                   ((uint64_t(1) << w.block->cluster->blocks.size()) - 1));
+    AsyncState &state = asyncOf(*w.block);
+    if (toGlobal) {
+      ThreadCopies &thread = state.of(w, l);
+      copy.group = thread.bulkGroup;
+      thread.bulk.push_back(copy);
+      continue;
+    }
+    copy.hasBarrier = true;
+    copy.barrier = absoluteShared(*w.block, addressOperand(w, i, 4, l));
+    markPending(copy);
+    state.bulk.push_back(copy);
+  }
+}
+
+/// Operands: shared address, map address, coordinates, barrier address.
+void ptxsim::tensorHandler(Warp &w, const Inst &i, uint32_t mask) {
+  bool store = i.flags & BulkToGlobal;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    PendingCopy copy =
+        start(w, i, l, store ? CopyKind::TensorStore : CopyKind::TensorLoad);
+    uint64_t shared = absoluteShared(*w.block, addressOperand(w, i, 0, l));
+    (store ? copy.src : copy.dst) = shared;
+    uint64_t mapAddress = addressOperand(w, i, 2, l);
+    const char *map = resolve(w, i, l, mapAddress, sizeof(TensorMap), 64,
+                              Space::Generic, AccessMode::Read);
+    if (!map)
+      continue;
+    TensorMap held;
+    memcpy(&held, map, sizeof held);
+    Result<TensorMapSpec> spec = decodeTensorMap(held);
+    Status usable = spec.ok() ? checkTensorCopy(*spec) : spec.status();
+    if (usable.ok() && spec->rank != i.count)
+      usable = Status::error("the tensor map has rank " +
+                             std::to_string(spec->rank) + ", the copy " +
+                             std::to_string(i.count));
+    if (!usable.ok()) {
+      report(w, i, l, MemCheck, "bad-tensor-map", usable.message(),
+             &mapAddress);
+      w.worker->fail(w, usable.message());
+      return;
+    }
+    copy.map = *spec;
+    for (unsigned k = 0; k < i.count; ++k)
+      copy.coordinates[k] = int32_t(operandValue(w, i, 4 + k, l));
+    AsyncState &state = asyncOf(*w.block);
+    if (store) {
+      ThreadCopies &thread = state.of(w, l);
+      copy.group = thread.bulkGroup;
+      thread.bulk.push_back(copy);
+      continue;
+    }
+    if (i.flags & BulkMulticast)
+      copy.multicast =
+          uint32_t(readLane(w, i.c, 2, l) &
+                   ((uint64_t(1) << w.block->cluster->blocks.size()) - 1));
+    copy.hasBarrier = true;
+    copy.barrier =
+        absoluteShared(*w.block, addressOperand(w, i, 4 + i.count, l));
+    state.bulk.push_back(copy);
+  }
+}
+
+void ptxsim::bulkCommitHandler(Warp &w, const Inst &, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1)
+    ++asyncOf(*w.block).of(w, unsigned(__builtin_ctz(m))).bulkGroup;
+}
+
+/// A copy out of shared memory lands when waited for; with .read it would be
+/// enough to have read its source, which is the same moment here.
+void ptxsim::bulkWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
+  if (!w.block->async)
+    return;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    ThreadCopies &thread = asyncOf(*w.block).of(w, unsigned(__builtin_ctz(m)));
+    while (!thread.bulk.empty() && int64_t(thread.bulk.front().group) <
+                                       int64_t(thread.bulkGroup) - i.imm) {
+      PendingCopy copy = thread.bulk.front();
+      thread.bulk.pop_front();
+      land(copy);
+    }
+  }
+}

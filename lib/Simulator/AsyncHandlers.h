@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef KVCACHE_LIB_SIMULATOR_ASYNCHANDLERS_H
+#define KVCACHE_LIB_SIMULATOR_ASYNCHANDLERS_H
+
+#include "Inst.h"
+
+namespace ptxsim {
+
+/// Inst::flags of bulk copies.
+enum : uint8_t { BulkToGlobal = 1, BulkFromShared = 2, BulkMulticast = 4 };
+
+void cpAsyncHandler(Warp &, const Inst &, uint32_t);
+void cpCommitHandler(Warp &, const Inst &, uint32_t);
+void cpWaitHandler(Warp &, const Inst &, uint32_t);
+void cpArriveHandler(Warp &, const Inst &, uint32_t);
+void bulkHandler(Warp &, const Inst &, uint32_t);
+void tensorHandler(Warp &, const Inst &, uint32_t);
+void bulkCommitHandler(Warp &, const Inst &, uint32_t);
+void bulkWaitHandler(Warp &, const Inst &, uint32_t);
+
+// Mbarrier.cpp
+/// Inst::op of mbarrier instructions.
+enum : uint8_t {
+  MbarrierInit,
+  MbarrierInval,
+  MbarrierArrive,
+  MbarrierArriveExpectTx,
+  MbarrierExpectTx,
+  MbarrierCompleteTx,
+  MbarrierTestWait,
+  MbarrierTryWait,
+  MbarrierPending
+};
+/// Inst::flags.
+enum : uint8_t { MbarrierParity = 1, MbarrierNoComplete = 2 };
+void mbarrierHandler(Warp &, const Inst &, uint32_t);
+void mbarrierWaitHandler(Warp &, const Inst &, uint32_t);
+/// One more arrival is expected in the current phase.
+void expectArrival(Warp &warp, const Inst &inst, unsigned lane,
+                   uint64_t barrier);
+void mapaHandler(Warp &, const Inst &, uint32_t);
+void getctarankHandler(Warp &, const Inst &, uint32_t);
+
+} // namespace ptxsim
+
+#endif // KVCACHE_LIB_SIMULATOR_ASYNCHANDLERS_H

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cp.async, bulk and tensor copies, mbarrier.
+#include "AsyncHandlers.h"
+#include "Decoder.h"
+#include "Handlers.h"
+
+using namespace ptxsim;
+
+namespace {
+
+/// Adds `[base + offset]` as two operands: register and displacement.
+void addAddress(Statement &s, const ast::Operand &operand, Space space) {
+  if (operand.kind != ast::Operand::Address || operand.elements.empty()) {
+    s.fail("expected an address in brackets");
+    return;
+  }
+  int64_t disp = 0;
+  uint8_t width = 8;
+  uint32_t slot = s.addressSlot(operand.elements[0], space, disp, width);
+  s.addOperand(slot, width);
+  s.addOperand(s.builder.constant(uint64_t(disp), 8), 8);
+}
+
+void plainAddress(Statement &s, const ast::Operand &operand, Space space) {
+  if (operand.elements.size() > 1)
+    s.fail("an address without coordinates is expected");
+  addAddress(s, operand, space);
+}
+
+void decodeWaitGroup(Statement &s, Handler fn) {
+  uint64_t count = 0;
+  if (!s.expectOperands(1) || !s.immediate(s.operand(0), count))
+    return;
+  s.inst.imm = int64_t(count & 0x7fffffff);
+  s.emit(InstClass::AsyncCopy, fn);
+}
+
+void decodeSmallCopy(Statement &s) {
+  int cache = s.takeOneOf({"ca", "cg"});
+  if (!s.take("shared") && !s.take("shared::cta"))
+    s.fail("cp.async copies to .shared");
+  if (!s.take("global"))
+    s.fail("cp.async copies from .global");
+  bool policy = s.take("L2::cache_hint");
+  s.takeCacheHints();
+  uint64_t size = 0;
+  size_t extraOperand = policy ? 1 : 0;
+  if (!s.expectOperands(3 + extraOperand, 4 + extraOperand) ||
+      !s.immediate(s.operand(2), size))
+    return;
+  if (cache < 0 || (size != 16 && (cache == 1 || (size != 4 && size != 8)))) {
+    s.fail("cp.async.ca copies 4, 8 or 16 bytes, cp.async.cg 16");
+    return;
+  }
+  plainAddress(s, s.operand(0), Space::Shared);
+  plainAddress(s, s.operand(1), Space::Global);
+  if (s.numOperands() - extraOperand == 4) {
+    const ast::Operand &fourth = s.operand(3);
+    bool isPred = fourth.kind == ast::Operand::Register &&
+                  s.builder.registerInfo(uint32_t(fourth.value)).width == 0;
+    if (isPred) {
+      bool negated = false;
+      s.inst.c = s.srcPred(fourth, &negated);
+      s.inst.flags = negated;
+    } else {
+      s.inst.b = s.src(fourth, Type::U32);
+    }
+  }
+  if (policy)
+    s.src(s.numOperands() - 1, Type::B64);
+  s.inst.space = Space::Global;
+  s.inst.size = uint8_t(size);
+  s.emit(InstClass::AsyncCopy, cpAsyncHandler);
+}
+
+void decodeMbarrierArriveCopy(Statement &s) {
+  s.take("arrive");
+  s.inst.flags = s.take("noinc");
+  s.takeOneOf({"shared", "shared::cta"});
+  if (s.needType() != Type::B64)
+    s.fail("an mbarrier is .b64");
+  if (!s.expectOperands(1))
+    return;
+  plainAddress(s, s.operand(0), Space::Shared);
+  s.emit(InstClass::AsyncCopy, cpArriveHandler);
+}
+
+/// The order of spaces tells the direction: destination first.
+bool takeDirection(Statement &s, uint8_t &flags) {
+  int to = -1;
+  for (std::string_view m : s.ast.modifiers) {
+    if (m == "global") {
+      to = 0;
+      break;
+    }
+    if (m == "shared::cluster" || m == "shared::cta") {
+      to = 1;
+      break;
+    }
+  }
+  bool global = s.take("global");
+  bool cluster = s.take("shared::cluster");
+  bool cta = s.take("shared::cta");
+  if (to == 0) {
+    flags |= BulkToGlobal;
+    return global && cta && !cluster && s.take("bulk_group")
+               ? true
+               : s.fail("unsupported direction of a bulk copy");
+  }
+  if (cluster && cta && !global)
+    flags |= BulkFromShared;
+  else if (!(global && (cluster != cta)))
+    return s.fail("unsupported direction of a bulk copy");
+  return s.take("mbarrier::complete_tx::bytes")
+             ? true
+             : s.fail("expected .mbarrier::complete_tx::bytes");
+}
+
+void decodeBulkCopy(Statement &s) {
+  uint8_t flags = 0;
+  if (!takeDirection(s, flags))
+    return;
+  if (s.take("multicast::cluster"))
+    flags |= BulkMulticast;
+  bool policy = s.take("L2::cache_hint");
+  bool toGlobal = flags & BulkToGlobal;
+  size_t operands =
+      (toGlobal ? 3u : 4u) + (flags & BulkMulticast ? 1 : 0) + (policy ? 1 : 0);
+  if (!s.expectOperands(operands))
+    return;
+  plainAddress(s, s.operand(0), toGlobal ? Space::Global : Space::Shared);
+  plainAddress(s, s.operand(1),
+               toGlobal || flags & BulkFromShared ? Space::Shared
+                                                  : Space::Global);
+  s.inst.a = s.src(2, Type::U32);
+  if (!toGlobal)
+    plainAddress(s, s.operand(3), Space::Shared);
+  if (flags & BulkMulticast)
+    s.inst.c = s.src(4, Type::U16);
+  if (policy)
+    s.src(operands - 1, Type::B64);
+  s.inst.flags = flags;
+  s.emit(InstClass::AsyncCopy, bulkHandler);
+}
+
+void decodeTensorCopy(Statement &s) {
+  int rank = s.takeOneOf({"1d", "2d", "3d", "4d", "5d"}) + 1;
+  if (rank == 0) {
+    s.fail("a tensor copy needs .1d to .5d");
+    return;
+  }
+  uint8_t flags = 0;
+  if (!takeDirection(s, flags))
+    return;
+  s.take("tile");
+  if (s.take("multicast::cluster"))
+    flags |= BulkMulticast;
+  bool policy = s.take("L2::cache_hint");
+  bool store = flags & BulkToGlobal;
+  size_t operands =
+      (store ? 2u : 3u) + (flags & BulkMulticast ? 1 : 0) + (policy ? 1 : 0);
+  if (!s.expectOperands(operands) || flags & BulkFromShared) {
+    s.fail("unsupported form of a tensor copy");
+    return;
+  }
+  const ast::Operand &map = s.operand(store ? 0 : 1);
+  const ast::Operand &shared = s.operand(store ? 1 : 0);
+  plainAddress(s, shared, Space::Shared);
+  addAddress(s, map, Space::Generic);
+  if (map.elements.size() != 2 ||
+      map.elements[1].kind != ast::Operand::Vector ||
+      map.elements[1].elements.size() != size_t(rank)) {
+    s.fail("expected a tensor map and " + std::to_string(rank) +
+           " coordinates in brackets");
+    return;
+  }
+  for (const ast::Operand &coordinate : map.elements[1].elements)
+    s.addOperand(s.src(coordinate, Type::S32), 4);
+  if (!store)
+    plainAddress(s, s.operand(2), Space::Shared);
+  if (flags & BulkMulticast)
+    s.inst.c = s.src(3, Type::U16);
+  if (policy)
+    s.src(operands - 1, Type::B64);
+  s.inst.flags = flags;
+  s.inst.count = uint8_t(rank);
+  s.emit(InstClass::AsyncCopy, tensorHandler);
+}
+
+void decodeCp(Statement &s) {
+  if (!s.take("async")) {
+    s.fail("unsupported instruction");
+    return;
+  }
+  if (s.take("bulk")) {
+    if (s.take("commit_group")) {
+      s.expectOperands(0);
+      s.emit(InstClass::AsyncCopy, bulkCommitHandler);
+      return;
+    }
+    if (s.take("wait_group")) {
+      s.take("read");
+      return decodeWaitGroup(s, bulkWaitHandler);
+    }
+    if (s.take("prefetch")) {
+      // A prefetch changes nothing; its operands are still checked loosely.
+      s.take("tensor");
+      s.takeOneOf({"1d", "2d", "3d", "4d", "5d"});
+      s.take("L2");
+      s.take("global");
+      s.take("tile");
+      if (s.has("L2::cache_hint"))
+        s.take("L2::cache_hint");
+      s.emit(InstClass::AsyncCopy, prefetchHandler);
+      return;
+    }
+    return s.take("tensor") ? decodeTensorCopy(s) : decodeBulkCopy(s);
+  }
+  if (s.take("commit_group")) {
+    s.expectOperands(0);
+    s.emit(InstClass::AsyncCopy, cpCommitHandler);
+    return;
+  }
+  if (s.take("wait_all")) {
+    s.expectOperands(0);
+    s.inst.imm = -1;
+    s.emit(InstClass::AsyncCopy, cpWaitHandler);
+    return;
+  }
+  if (s.take("wait_group"))
+    return decodeWaitGroup(s, cpWaitHandler);
+  if (s.take("mbarrier"))
+    return decodeMbarrierArriveCopy(s);
+  decodeSmallCopy(s);
+}
+
+void decodeMbarrier(Statement &s) {
+  static constexpr std::initializer_list<std::string_view> words = {
+      "init",        "inval",     "arrive",   "expect_tx",
+      "complete_tx", "test_wait", "try_wait", "arrive_drop"};
+  int what = s.takeOneOf(words);
+  bool arrives = what == 2;
+  bool expects = arrives && s.take("expect_tx");
+  bool noComplete = arrives && s.take("noComplete");
+  bool parity = s.take("parity");
+  s.takeScopeAndSemantics();
+  bool remote = s.take("shared::cluster");
+  s.takeOneOf({"shared::cta", "shared"});
+  if (s.needType() != Type::B64) {
+    s.fail("an mbarrier is .b64");
+    return;
+  }
+  bool waits = what == 5 || what == 6;
+  if (parity && !waits) {
+    s.fail("unsupported modifier '.parity' here");
+    return;
+  }
+  static constexpr uint8_t ops[] = {
+      MbarrierInit,       MbarrierInval,    MbarrierArrive, MbarrierExpectTx,
+      MbarrierCompleteTx, MbarrierTestWait, MbarrierTryWait};
+  if (what < 0 || what > 6) {
+    s.fail("unsupported mbarrier operation");
+    return;
+  }
+  s.inst.op = expects ? uint8_t(MbarrierArriveExpectTx) : ops[what];
+  if (waits) {
+    if (!s.expectOperands(3, what == 6 ? 4 : 3))
+      return;
+    s.address(s.operand(1), Space::Shared);
+    s.inst.dst = s.dstPred(s.operand(0));
+    s.inst.b = parity ? s.src(2, Type::U32) : s.src(2, Type::B64);
+    if (s.numOperands() == 4)
+      s.src(3, Type::U32);
+    s.inst.flags = parity ? MbarrierParity : 0;
+    s.inst.flow = Flow::MayYield;
+    s.emit(InstClass::Barrier, mbarrierWaitHandler);
+    return;
+  }
+  size_t k = 0;
+  if (arrives && s.numOperands() > 0 &&
+      s.operand(0).kind != ast::Operand::Address) {
+    const ast::Operand &state = s.operand(k++);
+    if (state.kind != ast::Operand::Discard)
+      s.inst.dst = s.dst(state, Type::B64);
+    if (remote && state.kind != ast::Operand::Discard)
+      s.fail("an arrival at another block has no state");
+  }
+  bool needsValue =
+      what == 0 || what == 3 || what == 4 || expects || noComplete;
+  if (!s.expectOperands(k + (needsValue ? 2 : 1), k + (what == 1 ? 1 : 2)))
+    return;
+  s.address(s.operand(k), Space::Shared);
+  if (k + 1 < s.numOperands())
+    s.inst.b = s.src(k + 1, Type::U32);
+  s.inst.flags = noComplete ? MbarrierNoComplete : 0;
+  s.emit(InstClass::Barrier, mbarrierHandler);
+}
+
+void decodeMapa(Statement &s) {
+  s.take("shared::cluster");
+  Type type = s.needType();
+  if (!s.expectOperands(3) || (type != Type::U32 && type != Type::U64)) {
+    s.fail("mapa is .u32 or .u64");
+    return;
+  }
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.src(1, type);
+  s.inst.aWidth = uint8_t(sizeOf(type));
+  s.inst.b = s.src(2, Type::U32);
+  s.emit(InstClass::Move, mapaHandler);
+}
+
+void decodeGetctarank(Statement &s) {
+  s.take("shared::cluster");
+  Type type = s.needType();
+  if (!s.expectOperands(2))
+    return;
+  s.inst.dst = s.dst(0, Type::U32);
+  s.inst.a = s.src(1, type);
+  s.inst.aWidth = uint8_t(sizeOf(type));
+  s.emit(InstClass::Move, getctarankHandler);
+}
+
+} // namespace
+
+const DecodeEntry ptxsim::asyncDecoders[] = {{"cp", decodeCp},
+                                             {"mbarrier", decodeMbarrier},
+                                             {"mapa", decodeMapa},
+                                             {"getctarank", decodeGetctarank},
+                                             {"", nullptr}};

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ldmatrix, stmatrix, movmatrix, mma, wgmma.
+#include "Decoder.h"
+#include "Handlers.h"
+#include "Matrix.h"
+
+using namespace ptxsim;
+
+namespace {
+
+bool addRegisters(Statement &s, const ast::Operand &vector, size_t count,
+                  Type type, bool written) {
+  bool isVector = vector.kind == ast::Operand::Vector;
+  size_t given = isVector ? vector.elements.size() : 1;
+  if (given != count)
+    return s.fail("expected " + std::to_string(count) + " registers, found " +
+                  std::to_string(given));
+  for (size_t k = 0; k < count; ++k) {
+    const ast::Operand &element = isVector ? vector.elements[k] : vector;
+    s.addOperand(written ? s.dst(element, type) : s.src(element, type), 4);
+  }
+  return !s.failed();
+}
+
+void decodeMatrixMove(Statement &s, bool isLoad) {
+  if (!s.take("sync") || !s.take("aligned") || !s.take("m8n8"))
+    s.fail("only .sync.aligned.m8n8 is supported");
+  int x = s.takeOneOf({"x1", "x2", "x4"});
+  s.inst.flags = s.take("trans");
+  s.takeOneOf({"shared", "shared::cta"});
+  if (s.needType() != Type::B16 || x < 0) {
+    s.fail("only .x1, .x2 and .x4 of .b16 are supported");
+    return;
+  }
+  if (!s.expectOperands(2))
+    return;
+  size_t count = size_t(1) << x;
+  addRegisters(s, s.operand(isLoad ? 0 : 1), count, Type::B32, isLoad);
+  s.inst.count = uint8_t(count);
+  const ast::Operand &address = s.operand(isLoad ? 1 : 0);
+  if (address.kind != ast::Operand::Address || address.elements.size() != 1) {
+    s.fail("expected an address in brackets");
+    return;
+  }
+  s.address(address, Space::Shared);
+  s.emitWholeWarp(InstClass::Matrix,
+                  isLoad ? ldmatrixHandler : stmatrixHandler);
+}
+void decodeLdmatrix(Statement &s) { decodeMatrixMove(s, true); }
+void decodeStmatrix(Statement &s) { decodeMatrixMove(s, false); }
+
+void decodeMovmatrix(Statement &s) {
+  if (!s.take("sync") || !s.take("aligned") || !s.take("m8n8") ||
+      !s.take("trans") || s.needType() != Type::B16)
+    s.fail("only .sync.aligned.m8n8.trans.b16 is supported");
+  if (!s.expectOperands(2))
+    return;
+  s.inst.dst = s.dst(0, Type::B32);
+  s.inst.a = s.src(1, Type::B32);
+  s.emitWholeWarp(InstClass::Matrix, movmatrixHandler);
+}
+
+bool matrixType(std::string_view name, MatrixType &type) {
+  struct Row {
+    std::string_view name;
+    MatrixType type;
+  };
+  static constexpr Row rows[] = {
+      {"f16", MatrixType::F16},   {"bf16", MatrixType::BF16},
+      {"tf32", MatrixType::TF32}, {"e4m3", MatrixType::E4M3},
+      {"e5m2", MatrixType::E5M2}, {"s8", MatrixType::S8},
+      {"u8", MatrixType::U8}};
+  for (const Row &row : rows)
+    if (row.name == name) {
+      type = row.type;
+      return true;
+    }
+  return false;
+}
+
+/// "m16n8k32" from the modifiers.
+bool takeShape(Statement &s, unsigned &m, unsigned &n, unsigned &k) {
+  for (std::string_view word : s.ast.modifiers) {
+    if (word.empty() || word[0] != 'm' || word.find('n') == word.npos)
+      continue;
+    unsigned *parts[3] = {&m, &n, &k};
+    int part = -1;
+    bool good = true;
+    for (char c : word) {
+      if (c == 'm' || c == 'n' || c == 'k') {
+        good &= ++part < 3;
+        if (good)
+          *parts[part] = 0;
+      } else if (c >= '0' && c <= '9' && part >= 0) {
+        *parts[part] = (*parts[part] * 10 + unsigned(c - '0')) & 0xffff;
+      } else {
+        good = false;
+      }
+      if (!good)
+        break;
+    }
+    if (good && part == 2)
+      return s.take(word);
+  }
+  return s.fail("a shape such as .m16n8k16 is missing");
+}
+
+bool isFp8(MatrixType t) {
+  return t == MatrixType::E4M3 || t == MatrixType::E5M2;
+}
+bool isInt8(MatrixType t) { return t == MatrixType::S8 || t == MatrixType::U8; }
+
+/// The types of D, A, B and (mma only) C stand last, in this order.
+bool takeTypes(Statement &s, size_t count, std::string_view *names) {
+  const auto &modifiers = s.ast.modifiers;
+  if (modifiers.size() < count)
+    return s.fail("types are missing");
+  for (size_t i = 0; i < count; ++i) {
+    names[i] = modifiers[modifiers.size() - count + i];
+    if (!s.take(names[i]))
+      return s.fail("types are missing");
+  }
+  return true;
+}
+
+void decodeMma(Statement &s) {
+  // .satfinite stands before the types.
+  unsigned m = 0, n = 0, k = 0;
+  std::string_view names[4];
+  MmaShape shape;
+  if (!takeTypes(s, 4, names) || !takeShape(s, m, n, k))
+    return;
+  shape.saturate = s.take("satfinite");
+  bool layout = s.take("row") && s.take("col");
+  if (!s.take("sync") || !s.take("aligned") || !layout) {
+    s.fail("only .sync.aligned with .row.col is supported");
+    return;
+  }
+  if (!matrixType(names[1], shape.a) || !matrixType(names[2], shape.b)) {
+    s.fail("unsupported types of A and B");
+    return;
+  }
+  bool half = names[0] == "f16" && names[3] == "f16";
+  bool single = names[0] == "f32" && names[3] == "f32";
+  bool integer = names[0] == "s32" && names[3] == "s32";
+  unsigned rowBytes = k * matrixBytes(shape.a);
+  bool typesFit = isInt8(shape.a) ? integer && isInt8(shape.b)
+                  : isFp8(shape.a)
+                      ? single && isFp8(shape.b)
+                      : shape.a == shape.b &&
+                            (single || (half && shape.a == MatrixType::F16));
+  // Rows of 16 or 32 bytes; e4m3 and e5m2 have 32 only.
+  bool shapeFits = m == 16 && n == 8 &&
+                   (rowBytes == 32 || (rowBytes == 16 && !isFp8(shape.a)));
+  if (!typesFit || !shapeFits || (shape.saturate && !integer)) {
+    s.fail("unsupported shape or types");
+    return;
+  }
+  if (!s.expectOperands(4))
+    return;
+  shape.k = uint8_t(k);
+  shape.halfAccumulator = half;
+  size_t accumulators = half ? 2 : 4;
+  Type accumulator = single ? Type::F32 : integer ? Type::S32 : Type::B32;
+  addRegisters(s, s.operand(0), accumulators, accumulator, true);
+  addRegisters(s, s.operand(1), rowBytes / 8, Type::B32, false);
+  addRegisters(s, s.operand(2), rowBytes / 16, Type::B32, false);
+  addRegisters(s, s.operand(3), accumulators, accumulator, false);
+  s.inst.imm = bitCast<int64_t>(shape);
+  s.emitWholeWarp(InstClass::Matrix, mmaHandler);
+}
+
+// wgmma
+// -------------------------------------------------------------------------------
+
+void decodeWgmmaProduct(Statement &s) {
+  unsigned m = 0, n = 0, k = 0;
+  std::string_view names[3];
+  MmaShape shape;
+  if (!takeTypes(s, 3, names) || !takeShape(s, m, n, k))
+    return;
+  if (!s.take("sync") || !s.take("aligned"))
+    s.fail("expected .sync.aligned");
+  if (!matrixType(names[1], shape.a) || !matrixType(names[2], shape.b)) {
+    s.fail("unsupported types of A and B");
+    return;
+  }
+  bool integer = names[0] == "s32";
+  bool typesFit = isInt8(shape.a)  ? integer && isInt8(shape.b)
+                  : isFp8(shape.a) ? names[0] == "f32" && isFp8(shape.b)
+                                   : names[0] == "f32" && shape.a == shape.b;
+  if (!typesFit || m != 64 || n % 8 || n == 0 || n > 256 ||
+      k * matrixBytes(shape.a) != 32) {
+    s.fail("unsupported shape or types");
+    return;
+  }
+  bool sixteen = matrixBytes(shape.a) == 2;
+  bool fromRegisters =
+      s.numOperands() > 1 && s.operand(1).kind == ast::Operand::Vector;
+  // Scale of D; signs of A and B but for integers; major-ness of what lies in
+  // shared memory, for 16-bit types.
+  size_t signs = integer ? 0 : 2;
+  size_t majors = sixteen ? (fromRegisters ? 1 : 2) : 0;
+  if (!s.expectOperands(4 + signs + majors))
+    return;
+  addRegisters(s, s.operand(0), n / 2, integer ? Type::S32 : Type::F32, true);
+  if (fromRegisters) {
+    addRegisters(s, s.operand(1), 4, Type::B32, false);
+    s.inst.flags |= WgmmaARegisters;
+  } else {
+    s.inst.a = s.src(1, Type::B64);
+  }
+  s.inst.b = s.src(2, Type::B64);
+  bool negated = false;
+  s.inst.c = s.srcPred(s.operand(3), &negated);
+  if (negated)
+    s.fail("'!' before the scale of D");
+  for (size_t i = 0; i < signs; ++i) {
+    uint64_t sign = 0;
+    if (!s.immediate(s.operand(4 + i), sign))
+      return;
+    if (sign != 1 && sign != ~uint64_t(0)) {
+      s.fail("the scales of A and B are 1 or -1");
+      return;
+    }
+    if (sign != 1)
+      s.inst.flags |= i == 0 ? WgmmaNegateA : WgmmaNegateB;
+  }
+  for (size_t i = 0; i < majors; ++i) {
+    uint64_t major = 0;
+    if (!s.immediate(s.operand(4 + signs + i), major))
+      return;
+    if (major != 0) {
+      s.fail("matrices in shared memory must be K-major; the transposed "
+             "layout is not supported");
+      return;
+    }
+  }
+  shape.n = uint16_t(n);
+  shape.k = uint8_t(k);
+  s.inst.imm = bitCast<int64_t>(shape);
+  s.emitWholeWarp(InstClass::Matrix, wgmmaHandler);
+}
+
+void decodeWgmma(Statement &s) {
+  if (s.take("mma_async"))
+    return decodeWgmmaProduct(s);
+  int what = s.takeOneOf({"fence", "commit_group", "wait_group"});
+  s.take("sync");
+  s.take("aligned");
+  if (what < 0) {
+    s.fail("unsupported wgmma operation");
+    return;
+  }
+  uint64_t groups = 0;
+  if (!s.expectOperands(what == 2 ? 1 : 0) ||
+      (what == 2 && !s.immediate(s.operand(0), groups)))
+    return;
+  s.inst.imm = int64_t(groups & 0xff);
+  s.emit(InstClass::Matrix, what == 0   ? nothingHandler
+                            : what == 1 ? wgmmaCommitHandler
+                                        : wgmmaWaitHandler);
+}
+
+} // namespace
+
+const DecodeEntry ptxsim::matrixDecoders[] = {
+    {"ldmatrix", decodeLdmatrix},   {"stmatrix", decodeStmatrix},
+    {"movmatrix", decodeMovmatrix}, {"mma", decodeMma},
+    {"wgmma", decodeWgmma},         {"", nullptr}};

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix instructions of a warp: ldmatrix, stmatrix, mma.
+//
+// Fragments follow one rule for all types when counted in bytes. With
+// g = lane / 4 and t = lane % 4, a register of A holds the four bytes from
+// 4 t on of row g (even registers) or g + 8 (odd ones), the third and fourth
+// those 16 bytes further; a register of B the same of column g. Accumulators
+// hold columns 2 t and 2 t + 1 of rows g and g + 8.
+#include "Matrix.h"
+#include "FloatFormats.h"
+#include "Handlers.h"
+#include "State.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+
+double ptxsim::matrixElement(MatrixType type, const char *p) {
+  switch (type) {
+  case MatrixType::F16: {
+    uint16_t v;
+    memcpy(&v, p, 2);
+    return double(halfToFloat(v));
+  }
+  case MatrixType::BF16: {
+    uint16_t v;
+    memcpy(&v, p, 2);
+    return double(bfloatToFloat(v));
+  }
+  case MatrixType::TF32: {
+    // The low mantissa bits are ignored.
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return double(bitCast<float>(v & 0xffffe000));
+  }
+  case MatrixType::E4M3:
+    return double(decode<E4M3>(uint8_t(*p)));
+  case MatrixType::E5M2:
+    return double(decode<E5M2>(uint8_t(*p)));
+  case MatrixType::S8:
+    return double(int8_t(*p));
+  case MatrixType::U8:
+    return double(uint8_t(*p));
+  }
+  return 0;
+}
+
+unsigned ptxsim::matrixBytes(MatrixType type) {
+  switch (type) {
+  case MatrixType::TF32:
+    return 4;
+  case MatrixType::F16:
+  case MatrixType::BF16:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+float ptxsim::roundAccumulator(double value) {
+  float f = float(value);
+  return f == f ? f : bitCast<float>(canonicalNaN32);
+}
+
+void ptxsim::decodeRow(MatrixType type, const char *bytes, unsigned count,
+                       double *out) {
+  unsigned size = matrixBytes(type);
+  for (unsigned k = 0; k < count; ++k)
+    out[k] = matrixElement(type, bytes + k * size);
+}
+
+// ldmatrix, stmatrix
+// ----------------------------------------------------------------
+
+/// Inst::count: matrices; flags: transposed.
+void ptxsim::ldmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned rows = i.count * 8u;
+  uint64_t addresses[32];
+  for (unsigned l = 0; l < 32; ++l)
+    addresses[l] = laneAddress(w, i, l);
+  uint32_t readers = rows == 32 ? ~0u : (1u << rows) - 1;
+  if (w.block->launch->instrumented)
+    countAccess(w, i, readers & mask, addresses, 16, AccessMode::Read);
+  uint16_t matrix[4][8][8] = {};
+  for (unsigned l = 0; l < rows; ++l)
+    if (const char *p = resolve(w, i, l, addresses[l], 16, 16, Space::Shared,
+                                AccessMode::Read))
+      memcpy(matrix[l / 8][l % 8], p, 16);
+  for (unsigned k = 0; k < i.count; ++k) {
+    uint32_t *d = w.reg<uint32_t>(w.operands[i.operands + k].slot);
+    forLanes(mask, [&, d, k](unsigned l) {
+      unsigned g = l / 4, t = l % 4;
+      const auto &m = matrix[k];
+      uint32_t low = i.flags ? m[2 * t][g] : m[g][2 * t];
+      uint32_t high = i.flags ? m[2 * t + 1][g] : m[g][2 * t + 1];
+      d[l] = high << 16 | low;
+    });
+  }
+}
+
+void ptxsim::stmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned rows = i.count * 8u;
+  uint64_t addresses[32];
+  for (unsigned l = 0; l < 32; ++l)
+    addresses[l] = laneAddress(w, i, l);
+  uint32_t writers = rows == 32 ? ~0u : (1u << rows) - 1;
+  if (w.block->launch->instrumented)
+    countAccess(w, i, writers & mask, addresses, 16, AccessMode::Write);
+  uint16_t matrix[4][8][8] = {};
+  for (unsigned k = 0; k < i.count; ++k) {
+    const uint32_t *s = w.reg<uint32_t>(w.operands[i.operands + k].slot);
+    for (unsigned l = 0; l < 32; ++l) {
+      unsigned g = l / 4, t = l % 4;
+      auto &m = matrix[k];
+      (i.flags ? m[2 * t][g] : m[g][2 * t]) = uint16_t(s[l]);
+      (i.flags ? m[2 * t + 1][g] : m[g][2 * t + 1]) = uint16_t(s[l] >> 16);
+    }
+  }
+  for (unsigned l = 0; l < rows; ++l) {
+    w.storeData = reinterpret_cast<const char *>(matrix[l / 8][l % 8]);
+    char *p = resolve(w, i, l, addresses[l], 16, 16, Space::Shared,
+                      AccessMode::Write);
+    w.storeData = nullptr;
+    if (p)
+      memcpy(p, matrix[l / 8][l % 8], 16);
+  }
+  ++w.modifications;
+}
+
+void ptxsim::movmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const uint32_t *a = w.reg<uint32_t>(i.a);
+  uint16_t matrix[8][8];
+  for (unsigned l = 0; l < 32; ++l) {
+    matrix[l / 4][l % 4 * 2] = uint16_t(a[l]);
+    matrix[l / 4][l % 4 * 2 + 1] = uint16_t(a[l] >> 16);
+  }
+  uint32_t *d = w.reg<uint32_t>(i.dst);
+  forLanes(mask, [&, d](unsigned l) {
+    unsigned g = l / 4, t = l % 4;
+    d[l] = uint32_t(matrix[2 * t + 1][g]) << 16 | matrix[2 * t][g];
+  });
+}
+
+// mma
+// ---------------------------------------------------------------------------------
+
+void ptxsim::gatherFragmentA(const Warp &w, const OperandSlot *regs,
+                             unsigned numRegs, MatrixType type, double *a,
+                             unsigned k) {
+  unsigned size = matrixBytes(type), perReg = 4 / size;
+  for (unsigned r = 0; r < numRegs; ++r) {
+    const char *reg = w.regs + regs[r].slot;
+    for (unsigned l = 0; l < 32; ++l) {
+      unsigned row = l / 4 + (r & 1) * 8;
+      unsigned first = (l % 4 * 4 + (r >> 1) * 16) / size;
+      decodeRow(type, reg + l * 4, perReg, a + row * k + first);
+    }
+  }
+}
+
+/// D = A B + C for 16 x 8 x k.
+void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
+  MmaShape shape = unpackMma(i);
+  unsigned k = shape.k;
+  const OperandSlot *o = w.operands + i.operands;
+  unsigned accumulators = shape.halfAccumulator ? 2 : 4;
+  unsigned regsA = k * matrixBytes(shape.a) / 8, regsB = regsA / 2;
+  const OperandSlot *d = o, *ra = o + accumulators, *rb = ra + regsA,
+                    *c = rb + regsB;
+  double a[16 * 32], b[32][8], sum[16][8];
+  gatherFragmentA(w, ra, regsA, shape.a, a, k);
+  unsigned sizeB = matrixBytes(shape.b), perReg = 4 / sizeB;
+  for (unsigned r = 0; r < regsB; ++r) {
+    const char *reg = w.regs + rb[r].slot;
+    for (unsigned l = 0; l < 32; ++l) {
+      double values[4];
+      decodeRow(shape.b, reg + l * 4, perReg, values);
+      unsigned first = (l % 4 * 4 + r * 16) / sizeB;
+      for (unsigned e = 0; e < perReg; ++e)
+        b[first + e][l / 4] = values[e];
+    }
+  }
+  bool integer = shape.a == MatrixType::S8 || shape.a == MatrixType::U8;
+  for (unsigned r = 0; r < accumulators; ++r) {
+    const char *reg = w.regs + c[r].slot;
+    for (unsigned l = 0; l < 32; ++l) {
+      unsigned g = l / 4, t = l % 4;
+      uint32_t bits;
+      memcpy(&bits, reg + l * 4, 4);
+      if (shape.halfAccumulator) {
+        sum[g + 8 * r][2 * t] = double(halfToFloat(uint16_t(bits)));
+        sum[g + 8 * r][2 * t + 1] = double(halfToFloat(uint16_t(bits >> 16)));
+      } else {
+        sum[g + 8 * (r >> 1)][2 * t + (r & 1)] =
+            integer ? double(int32_t(bits)) : double(bitCast<float>(bits));
+      }
+    }
+  }
+  for (unsigned row = 0; row < 16; ++row)
+    for (unsigned e = 0; e < k; ++e) {
+      double x = a[row * k + e];
+      for (unsigned col = 0; col < 8; ++col)
+        sum[row][col] += x * b[e][col];
+    }
+  auto pack = [&](double v) -> uint32_t {
+    if (!integer)
+      return bitCast<uint32_t>(roundAccumulator(v));
+    // Sums of 32 products are far inside of 53 bits: exact.
+    int64_t exact = int64_t(v);
+    if (shape.saturate)
+      exact = std::min<int64_t>(std::max<int64_t>(exact, INT32_MIN), INT32_MAX);
+    return uint32_t(exact);
+  };
+  for (unsigned r = 0; r < accumulators; ++r) {
+    uint32_t *reg = w.reg<uint32_t>(d[r].slot);
+    forLanes(mask, [&, reg, r](unsigned l) {
+      unsigned g = l / 4, t = l % 4;
+      if (shape.halfAccumulator) {
+        const double *pair = &sum[g + 8 * r][2 * t];
+        reg[l] = uint32_t(floatToHalf(toFloatRoundToOdd(pair[1]))) << 16 |
+                 floatToHalf(toFloatRoundToOdd(pair[0]));
+      } else {
+        reg[l] = pack(sum[g + 8 * (r >> 1)][2 * t + (r & 1)]);
+      }
+    });
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef KVCACHE_LIB_SIMULATOR_MATRIX_H
+#define KVCACHE_LIB_SIMULATOR_MATRIX_H
+
+#include "Inst.h"
+
+namespace ptxsim {
+
+enum class MatrixType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
+
+unsigned matrixBytes(MatrixType type);
+double matrixElement(MatrixType type, const char *p);
+void decodeRow(MatrixType type, const char *bytes, unsigned count, double *out);
+/// Products are exact and summed in double; the result is rounded once.
+float roundAccumulator(double value);
+/// The 16 x k elements of A that a warp's registers hold.
+void gatherFragmentA(const Warp &warp, const OperandSlot *regs,
+                     unsigned numRegs, MatrixType type, double *a, unsigned k);
+
+/// What an mma computes, kept in Inst::imm.
+struct MmaShape {
+  uint16_t n = 8;
+  uint8_t k = 16;
+  MatrixType a = MatrixType::F16, b = MatrixType::F16;
+  bool halfAccumulator = false;
+  bool saturate = false;
+};
+static_assert(sizeof(MmaShape) == 8, "fits Inst::imm");
+
+PTXSIM_INLINE MmaShape unpackMma(const Inst &inst) {
+  return bitCast<MmaShape>(inst.imm);
+}
+
+void ldmatrixHandler(Warp &, const Inst &, uint32_t);
+void stmatrixHandler(Warp &, const Inst &, uint32_t);
+void movmatrixHandler(Warp &, const Inst &, uint32_t);
+void mmaHandler(Warp &, const Inst &, uint32_t);
+
+// wgmma (Wgmma.cpp)
+
+/// Inst::flags: sources of A, sign changes and major-ness.
+enum : uint8_t {
+  WgmmaARegisters = 1,
+  WgmmaNegateA = 2,
+  WgmmaNegateB = 4,
+  WgmmaTransposeA = 8,
+  WgmmaTransposeB = 16
+};
+void wgmmaHandler(Warp &, const Inst &, uint32_t);
+void wgmmaCommitHandler(Warp &, const Inst &, uint32_t);
+void wgmmaWaitHandler(Warp &, const Inst &, uint32_t);
+
+} // namespace ptxsim
+
+#endif // KVCACHE_LIB_SIMULATOR_MATRIX_H

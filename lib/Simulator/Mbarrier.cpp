@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mbarrier objects: 64 bits of shared memory that count arrivals and bytes.
+#include "Async.h"
+#include "AsyncHandlers.h"
+#include "Checks.h"
+
+using namespace ptxsim;
+
+namespace {
+
+constexpr uint32_t maxCount = (1u << 20) - 1;
+/// Told apart from other data in shared memory, most of the time.
+constexpr unsigned markBits = 2;
+
+/// The object as this simulator lays it out.
+struct Barrier {
+  uint64_t pending : 20;
+  uint64_t expected : 20;
+  uint64_t phase : 1;
+  uint64_t mark : markBits;
+  int64_t bytes : 21;
+};
+static_assert(sizeof(Barrier) == 8, "one mbarrier object");
+constexpr uint64_t validMark = 2;
+
+/// Barrier objects are read and written by everyone: no race, no
+/// initialisation check.
+char *find(Warp &warp, const Inst &inst, unsigned lane, uint64_t address) {
+  AsyncScope scope(warp);
+  return resolve(warp, inst, lane, address, 8, 8, Space::Shared,
+                 AccessMode::Write);
+}
+
+bool load(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
+          Barrier &barrier, char *&place) {
+  place = find(warp, inst, lane, address);
+  if (!place)
+    return false;
+  memcpy(&barrier, place, 8);
+  if (barrier.mark == validMark && barrier.expected)
+    return true;
+  report(warp, inst, lane, SyncCheck, "mbarrier-uninitialised",
+         "use of an mbarrier that has not been initialised", &address,
+         Space::Shared);
+  warp.worker->fail(warp, "use of an mbarrier that has not been initialised");
+  return false;
+}
+
+void advance(Barrier &barrier) {
+  if (barrier.pending || barrier.bytes)
+    return;
+  barrier.phase ^= 1;
+  barrier.pending = barrier.expected;
+}
+
+uint64_t token(const Barrier &barrier) {
+  uint64_t bits;
+  memcpy(&bits, &barrier, 8);
+  return bits;
+}
+
+void release(Warp &warp, uint64_t address) { releaseClock(warp, address); }
+
+} // namespace
+
+void ptxsim::completeTransaction(Warp &warp, const Inst &inst, unsigned lane,
+                                 uint64_t address, uint32_t bytes) {
+  Barrier barrier;
+  char *place;
+  if (!load(warp, inst, lane, address, barrier, place))
+    return;
+  barrier.bytes -= int64_t(bytes);
+  advance(barrier);
+  memcpy(place, &barrier, 8);
+}
+
+void ptxsim::arriveOnBarrier(Warp &warp, const Inst &inst, unsigned lane,
+                             uint64_t address, uint32_t count) {
+  Barrier barrier;
+  char *place;
+  if (!load(warp, inst, lane, address, barrier, place))
+    return;
+  if (count > barrier.pending) {
+    report(warp, inst, lane, SyncCheck, "mbarrier-overflow",
+           std::to_string(count) + " arrivals at an mbarrier that expects " +
+               std::to_string(uint64_t(barrier.pending)) + " more",
+           &address, Space::Shared);
+    count = uint32_t(barrier.pending);
+  }
+  barrier.pending -= count;
+  release(warp, address);
+  advance(barrier);
+  memcpy(place, &barrier, 8);
+}
+
+void ptxsim::expectArrival(Warp &warp, const Inst &inst, unsigned lane,
+                           uint64_t address) {
+  Barrier barrier;
+  char *place;
+  if (!load(warp, inst, lane, address, barrier, place))
+    return;
+  barrier.pending += 1;
+  memcpy(place, &barrier, 8);
+}
+
+void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = absoluteShared(*w.block, laneAddress(w, i, l));
+    uint32_t value = i.b == noSlot ? 1 : w.reg<uint32_t>(i.b)[l];
+    Barrier barrier;
+    char *place;
+    if (i.op == MbarrierInit) {
+      if (value == 0 || value > maxCount) {
+        report(w, i, l, SyncCheck, "mbarrier-count",
+               "mbarrier count " + std::to_string(value) +
+                   " is not between 1 and " + std::to_string(maxCount));
+        w.worker->fail(w, "bad mbarrier count");
+        return;
+      }
+      if (!(place = find(w, i, l, address)))
+        continue;
+      barrier.pending = barrier.expected = value;
+      barrier.phase = 0;
+      barrier.mark = validMark;
+      barrier.bytes = 0;
+      memcpy(place, &barrier, 8);
+      continue;
+    }
+    if (!load(w, i, l, address, barrier, place))
+      return;
+    uint64_t before = token(barrier);
+    switch (i.op) {
+    case MbarrierInval:
+      memset(place, 0, 8);
+      continue;
+    case MbarrierExpectTx:
+      barrier.bytes += value;
+      break;
+    case MbarrierCompleteTx:
+      barrier.bytes -= value;
+      advance(barrier);
+      break;
+    case MbarrierArriveExpectTx:
+      barrier.bytes += value;
+      value = 1;
+      [[fallthrough]];
+    case MbarrierArrive:
+      if (value > barrier.pending ||
+          (i.flags & MbarrierNoComplete && value >= barrier.pending)) {
+        report(w, i, l, SyncCheck, "mbarrier-overflow",
+               std::to_string(value) +
+                   " arrivals at an mbarrier that expects " +
+                   std::to_string(uint64_t(barrier.pending)) + " more",
+               &address, Space::Shared);
+        w.worker->fail(w, "too many arrivals at an mbarrier");
+        return;
+      }
+      barrier.pending -= value;
+      release(w, address);
+      advance(barrier);
+      break;
+    default:
+      break;
+    }
+    memcpy(place, &barrier, 8);
+    if (i.dst != noSlot)
+      w.reg<uint64_t>(i.dst)[l] = before;
+  }
+}
+
+/// test_wait and try_wait: whether the phase has completed.
+void ptxsim::mbarrierWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t done = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = absoluteShared(*w.block, laneAddress(w, i, l));
+    Barrier barrier;
+    char *place;
+    if (!load(w, i, l, address, barrier, place))
+      return;
+    uint64_t phase;
+    if (i.flags & MbarrierParity) {
+      phase = w.reg<uint32_t>(i.b)[l] & 1;
+    } else {
+      Barrier then = bitCast<Barrier>(w.reg<uint64_t>(i.b)[l]);
+      phase = then.phase;
+    }
+    if (barrier.phase != phase) {
+      done |= 1u << l;
+      acquireClock(w, address);
+    }
+  }
+  w.setPred(i.dst, done, mask);
+  // Whoever has to wait lets others run.
+  if (done != mask)
+    w.yield = true;
+}
+
+void ptxsim::mapaHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const uint32_t *rank = w.reg<uint32_t>(i.b);
+  uint32_t ranks = uint32_t(w.block->cluster->blocks.size());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = readLane(w, i.a, i.aWidth, l);
+    if (rank[l] >= ranks) {
+      report(w, i, l, MemCheck, "cluster-rank",
+             "mapa of rank " + std::to_string(rank[l]) + " in a cluster of " +
+                 std::to_string(ranks) + " blocks");
+      w.worker->fail(w, "mapa of a rank outside of the cluster");
+      return;
+    }
+    uint64_t window = i.aWidth == 8 ? address & windowMask : 0;
+    uint64_t mapped = window | uint64_t(rank[l] + 1) << sharedRankShift |
+                      (address & sharedOffsetMask);
+    writeLane(w, i.dst, i.aWidth, l, mapped);
+  }
+}
+
+void ptxsim::getctarankHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t *d = w.reg<uint32_t>(i.dst);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t rank =
+        (readLane(w, i.a, i.aWidth, l) & 0xffffffff) >> sharedRankShift;
+    d[l] = rank ? uint32_t(rank - 1) : w.block->rank;
+  }
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The race check. In shared memory an access is compared with the last ones to
+// the same place: they must be of the same thread, or ordered by a barrier, a
+// warp synchronisation or an mbarrier. In global memory the accesses of
+// different blocks are compared. Two writes of the same value are let pass.
+#include "Async.h"
+#include "Checks.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+
+// Shared memory
+// -------------------------------------------------------------------
+
+static bool isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
+                      uint32_t epoch, const SharedShadow &shadow) {
+  if (epoch == 0)
+    return true;
+  unsigned other = thread / 32u;
+  if (other == warp.index)
+    return thread % 32u == lane || epoch < warp.epoch;
+  size_t warps = warp.block->warps.size();
+  return epoch <= shadow.clocks[warp.index * warps + other];
+}
+
+static void reportRace(Warp &warp, const Inst &inst, unsigned lane,
+                       uint32_t offset, AccessMode mode, bool otherWrote,
+                       uint16_t otherThread, uint32_t otherPc) {
+  const Program &program = *warp.block->launch->program;
+  Report *report = addFinding(warp, inst, lane, RaceCheck, "shared-race");
+  if (!report)
+    return;
+  Dim3 other = threadIndex(*warp.block->launch, otherThread);
+  report->message = std::string(mode == AccessMode::Read    ? "read"
+                                : mode == AccessMode::Write ? "write"
+                                                            : "atomic access") +
+                    " of shared memory races with a " +
+                    (otherWrote ? "write" : "read") + " by thread (" +
+                    std::to_string(other.x) + "," + std::to_string(other.y) +
+                    "," + std::to_string(other.z) + ")";
+  report->hasAddress = true;
+  report->address = offset;
+  report->nearest = describeAddress(warp, offset, Space::Shared);
+  report->detail = "the other access is at ptx line " +
+                   std::to_string(program.info[otherPc].line) + ": " +
+                   instructionText(program, program.code[otherPc]);
+}
+
+static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
+                  uint32_t offset, AccessMode mode, bool sameValue,
+                  const SharedShadow &shadow) {
+  bool strong = mode == AccessMode::Atomic || inst.flags & AccessStrong;
+  uint16_t self = uint16_t(warp.index * 32 + lane);
+  uint32_t pc = uint32_t(&inst - warp.block->launch->program->code.data());
+  bool writeOrdered =
+      isOrdered(warp, lane, cell.writeThread, cell.writeEpoch, shadow);
+  if (!writeOrdered && !(strong && cell.writeStrong) &&
+      !(mode == AccessMode::Write && sameValue))
+    reportRace(warp, inst, lane, offset, mode, true, cell.writeThread,
+               cell.writePc);
+  if (mode == AccessMode::Read) {
+    bool firstOrdered =
+        isOrdered(warp, lane, cell.readThread[0], cell.readEpoch[0], shadow);
+    unsigned k = firstOrdered ? 0 : 1;
+    cell.readThread[k] = self;
+    cell.readEpoch[k] = warp.epoch;
+    if (k == 0)
+      cell.readEpoch[1] = 0;
+    cell.readPc = pc;
+    cell.readStrong = strong;
+    return;
+  }
+  for (int k = 0; k < 2; ++k)
+    if (!isOrdered(warp, lane, cell.readThread[k], cell.readEpoch[k], shadow) &&
+        !(strong && cell.readStrong) && !sameValue) {
+      reportRace(warp, inst, lane, offset, mode, false, cell.readThread[k],
+                 cell.readPc);
+      break;
+    }
+  cell.writeThread = self;
+  cell.writeEpoch = warp.epoch;
+  cell.writePc = pc;
+  cell.writeStrong = strong;
+  cell.readEpoch[0] = cell.readEpoch[1] = 0;
+}
+
+void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
+                        Block &block, uint32_t offset, unsigned bytes,
+                        AccessMode mode) {
+  // Copies order themselves by what waits for them; other blocks of a cluster
+  // have clocks of their own.
+  SharedShadow &shadow = *block.shadow;
+  bool foreign = warp.asynchronous || &block != warp.block;
+  for (uint32_t at = offset, end = offset + bytes; at < end;) {
+    uint32_t word = at / 4;
+    uint32_t upTo = std::min(end, word * 4 + 4);
+    bool whole = upTo - at == 4;
+    if (foreign) {
+      shadow.words[word] = RaceCell();
+      for (uint32_t k = at; k < upTo; ++k)
+        shadow.bytes[k] = RaceCell();
+      at = upTo;
+      continue;
+    }
+    const char *data =
+        warp.storeData ? warp.storeData + (at - offset) : nullptr;
+    bool same = mode == AccessMode::Write && data &&
+                memcmp(block.shared.data() + at, data, upTo - at) == 0;
+    if (whole && !shadow.split[word]) {
+      visit(shadow.words[word], warp, inst, lane, at, mode, same, shadow);
+    } else {
+      if (!shadow.split[word]) {
+        shadow.split[word] = 1;
+        for (uint32_t k = word * 4; k < word * 4 + 4 && k < shadow.bytes.size();
+             ++k)
+          shadow.bytes[k] = shadow.words[word];
+      }
+      for (uint32_t k = at; k < upTo; ++k)
+        visit(shadow.bytes[k], warp, inst, lane, k, mode, same, shadow);
+    }
+    at = upTo;
+  }
+}
+
+void ptxsim::joinClocks(Block &block, const std::vector<uint32_t> &arrived,
+                        uint32_t released) {
+  if (!block.shadow || block.shadow->clocks.empty())
+    return;
+  std::vector<uint32_t> &clocks = block.shadow->clocks;
+  size_t warps = block.warps.size();
+  uint32_t joined[32] = {};
+  for (size_t w = 0; w < warps; ++w) {
+    if (!arrived[w])
+      continue;
+    for (size_t u = 0; u < warps; ++u)
+      joined[u] = std::max(joined[u], clocks[w * warps + u]);
+    joined[w] = std::max(joined[w], block.warps[w].epoch);
+  }
+  for (size_t w = 0; w < warps; ++w)
+    if (released >> w & 1)
+      for (size_t u = 0; u < warps; ++u)
+        if (u != w)
+          clocks[w * warps + u] = std::max(clocks[w * warps + u], joined[u]);
+}
+
+static SharedShadow *clockedShadow(Warp &warp) {
+  SharedShadow *shadow = warp.block->shadow.get();
+  return shadow && !shadow->clocks.empty() ? shadow : nullptr;
+}
+
+/// Only barriers of the warp's own block carry clocks.
+static bool ownBarrier(const Warp &warp, uint64_t barrier) {
+  uint64_t rank = (barrier & 0xffffffff) >> sharedRankShift;
+  return rank == 0 || rank == uint64_t(warp.block->rank) + 1;
+}
+
+void ptxsim::releaseClock(Warp &warp, uint64_t barrier) {
+  SharedShadow *shadow = clockedShadow(warp);
+  if (!shadow || warp.asynchronous || !ownBarrier(warp, barrier))
+    return;
+  size_t warps = warp.block->warps.size();
+  std::vector<uint32_t> &clock =
+      asyncOf(*warp.block).barrierClocks[uint32_t(barrier & sharedOffsetMask)];
+  clock.resize(warps, 0);
+  for (size_t u = 0; u < warps; ++u)
+    clock[u] = std::max(clock[u], u == warp.index
+                                      ? warp.epoch
+                                      : shadow->clocks[warp.index * warps + u]);
+  ++warp.epoch;
+}
+
+void ptxsim::acquireClock(Warp &warp, uint64_t barrier) {
+  SharedShadow *shadow = clockedShadow(warp);
+  if (!shadow || !ownBarrier(warp, barrier))
+    return;
+  size_t warps = warp.block->warps.size();
+  auto &all = asyncOf(*warp.block).barrierClocks;
+  auto it = all.find(uint32_t(barrier & sharedOffsetMask));
+  if (it == all.end())
+    return;
+  for (size_t u = 0; u < warps; ++u)
+    if (u != warp.index)
+      shadow->clocks[warp.index * warps + u] =
+          std::max(shadow->clocks[warp.index * warps + u], it->second[u]);
+  // Lanes of the warp that have arrived are ordered as well.
+  ++warp.epoch;
+}
+
+// Global memory
+// -------------------------------------------------------------------
+
+GlobalRaces::~GlobalRaces() {
+  for (auto &entry : shadows)
+    unmapMemory(entry.second.cells, entry.second.bytes);
+}
+
+/// An access of `block` at `time` happened before: the block has since made a
+/// strong access, and block `now` a later one.
+bool GlobalRaces::ordered(uint32_t block, uint32_t time, uint32_t now) const {
+  auto released = strongTimes.find(block), acquired = strongTimes.find(now);
+  if (released == strongTimes.end() || acquired == strongTimes.end())
+    return false;
+  auto it =
+      std::upper_bound(released->second.begin(), released->second.end(), time);
+  return it != released->second.end() && acquired->second.back() > *it;
+}
+
+static constexpr uint32_t severalBlocks = ~0u;
+
+bool GlobalRaces::conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
+                           uint32_t self, uint32_t &other) {
+  // Bit 31 of the times marks strong accesses.
+  constexpr uint32_t strongBit = 0x80000000;
+  auto clashes = [&](uint32_t who, uint32_t time) {
+    if (who == 0 || who == self || (strong && time & strongBit))
+      return false;
+    // Of several readers not all are known: only without any ordering at all
+    // is it certain.
+    bool isOrdered = who == severalBlocks
+                         ? !strongTimes.empty()
+                         : ordered(who, time & ~strongBit, self);
+    if (!isOrdered)
+      other = who;
+    return !isOrdered;
+  };
+  bool race = clashes(cell.writer, cell.writeTime) && !(!isRead && sameValue);
+  uint32_t time = clock | (strong ? strongBit : 0);
+  if (isRead) {
+    cell.reader =
+        cell.reader == 0 || cell.reader == self ? self : severalBlocks;
+    cell.readTime = time;
+    return race;
+  }
+  race |= clashes(cell.reader, cell.readTime) && !sameValue;
+  cell.writer = self;
+  cell.writeTime = time;
+  cell.reader = 0;
+  return race;
+}
+
+void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
+                        const Allocation &allocation, uint64_t address,
+                        unsigned bytes, AccessMode mode) {
+  if (allocation.readOnly)
+    return;
+  Launch &launch = *warp.block->launch;
+  GlobalRaces &races = *launch.globalRaces;
+  auto [it, isNew] = races.shadows.try_emplace(&allocation);
+  GlobalRaces::Shadow &shadow = it->second;
+  if (isNew) {
+    uint64_t units = (allocation.end - allocation.begin) / races.unit + 2;
+    shadow.bytes = size_t(units * sizeof(GlobalRaces::Cell));
+    shadow.cells = static_cast<GlobalRaces::Cell *>(mapMemory(shadow.bytes));
+    if (!shadow.cells) {
+      warp.worker->fail(warp, "out of memory for the race check");
+      return;
+    }
+  }
+  if (!shadow.cells)
+    return;
+  bool strong = mode == AccessMode::Atomic || inst.flags & AccessStrong;
+  uint32_t self = uint32_t(warp.block->linear + 1);
+  uint64_t first = (address - allocation.begin) / races.unit;
+  uint64_t last = (address + bytes - 1 - allocation.begin) / races.unit;
+  bool same = mode == AccessMode::Write && warp.storeData &&
+              memcmp(reinterpret_cast<const char *>(address), warp.storeData,
+                     bytes) == 0;
+  for (uint64_t k = first; k <= last; ++k) {
+    uint32_t other = 0;
+    if (!races.conflict(shadow.cells[k], mode == AccessMode::Read, strong, same,
+                        self, other))
+      continue;
+    Report *report = addFinding(warp, inst, lane, RaceCheck, "global-race");
+    if (!report)
+      continue;
+    std::string who = "other blocks";
+    if (other != severalBlocks) {
+      const Dim3 &grid = launch.config.grid;
+      uint64_t b = other - 1;
+      who = "block (" + std::to_string(b % grid.x) + "," +
+            std::to_string(b / grid.x % grid.y) + "," +
+            std::to_string(b / grid.x / grid.y) + ")";
+    }
+    report->message =
+        std::string(mode == AccessMode::Read    ? "read"
+                    : mode == AccessMode::Write ? "write"
+                                                : "atomic access") +
+        " of global memory races with an access by " + who;
+    report->hasAddress = true;
+    report->address = address;
+    report->nearest = describeAddress(warp, address, Space::Global);
+  }
+}
+
+void ptxsim::noteStrong(Warp &warp) {
+  Launch &launch = *warp.block->launch;
+  if (!launch.globalRaces)
+    return;
+  GlobalRaces &races = *launch.globalRaces;
+  std::vector<uint32_t> &times =
+      races.strongTimes[uint32_t(warp.block->linear + 1)];
+  times.push_back(++races.clock);
+  ++races.clock;
+}

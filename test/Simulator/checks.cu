@@ -1,0 +1,122 @@
+// One fault a kernel, each reported by its tool at its line.
+//
+// REQUIRES: clang
+// RUN: %clang_cuda -O1 -gline-tables-only -o %t.ptx %s
+//
+// RUN: not ptxsim %t.ptx --kernel race --grid 1 --block 64 --tool all \
+// RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=RACE
+// RACE: racecheck: {{.*}} of shared memory races with a {{.*}} by thread
+// RACE: source {{.*}}checks.cu:[[#@LINE+50]]
+//
+// RUN: ptxsim %t.ptx --kernel no_race --grid 1 --block 64 --tool all \
+// RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=CLEAN
+// CLEAN: 0 findings
+//
+// RUN: not ptxsim %t.ptx --kernel warp_race --grid 1 --block 32 \
+// RUN:   --tool racecheck --arg out:-=s32[32] 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=WARP
+// WARP: racecheck: read of shared memory races with a write by thread
+//
+// RUN: not ptxsim %t.ptx --kernel divergent --grid 1 --block 32 \
+// RUN:   --tool synccheck --arg out:-=s32[32] 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=DIVERGENT
+// DIVERGENT: synccheck: barrier reached by 16 of the 32 threads of the warp
+//
+// RUN: not ptxsim %t.ptx --kernel deadlock --grid 1 --block 64 \
+// RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=DEADLOCK
+// DEADLOCK: kernel 'deadlock' failed: deadlock: a thread waits at barrier 1
+//
+// RUN: not ptxsim %t.ptx --kernel forever --grid 1 --block 64 \
+// RUN:   --arg zero:-=s32[1] 2>&1 | FileCheck %s --check-prefix=FOREVER
+// FOREVER: kernel 'forever' failed: deadlock: a thread spins on a condition
+//
+// RUN: not ptxsim %t.ptx --kernel unwritten --grid 1 --block 32 \
+// RUN:   --tool initcheck --arg out:-=s32[32] 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=UNWRITTEN
+// UNWRITTEN: initcheck: read of 4 bytes of shared memory that nothing has written
+//
+// RUN: not ptxsim %t.ptx --kernel blocks --grid 4 --block 32 \
+// RUN:   --tool racecheck --arg out:-=s32[1] 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=BLOCKS
+// BLOCKS: racecheck: write of global memory races with an access by block
+//
+// RUN: not ptxsim %t.ptx --kernel misaligned --grid 1 --block 1 \
+// RUN:   --tool memcheck --arg out:-=s32[4] 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=MISALIGNED
+// MISALIGNED: memcheck: write of 4 bytes of global memory is not aligned to 4
+// MISALIGNED: at byte 1 of 'misaligned_param_0' (16 bytes
+//
+// RUN: not ptxsim %t.ptx --kernel neighbour --grid 1 --block 1 \
+// RUN:   --tool memcheck --arg out:-=s32[1] --arg s32:16 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=NEIGHBOUR
+// NEIGHBOUR: memcheck: write of 4 bytes of shared memory out of bounds
+// NEIGHBOUR: 0 bytes past the end of shared
+#include "Inputs/cuda.h"
+
+__global__ void race(int *out) {
+  __shared__ int s[64];
+  int t = threadIdx_x();
+  s[t] = t;
+  out[t] = s[63 - t]; // the race
+}
+
+__global__ void no_race(int *out) {
+  __shared__ int s[64];
+  int t = threadIdx_x();
+  s[t] = t;
+  __syncthreads();
+  out[t] = s[63 - t];
+}
+
+__global__ void warp_race(int *out) {
+  __shared__ int s[32];
+  int t = threadIdx_x();
+  s[t] = t;
+  out[t] = s[31 - t];
+}
+
+__global__ void divergent(int *out) {
+  int t = threadIdx_x();
+  if (t < 16)
+    __syncthreads();
+  else
+    __syncthreads();
+  out[t] = t;
+}
+
+__global__ void deadlock(int *out) {
+  int t = threadIdx_x();
+  if (t < 32)
+    asm volatile("bar.sync 1;" ::: "memory");
+  else
+    asm volatile("bar.sync 2;" ::: "memory");
+  out[t] = t;
+}
+
+__global__ void forever(volatile int *flag) {
+  while (*flag == 0)
+    ;
+}
+
+__global__ void unwritten(int *out) {
+  __shared__ int s[32];
+  int t = threadIdx_x();
+  if (t < 31)
+    s[t] = t;
+  __syncthreads();
+  out[t] = s[t];
+}
+
+__global__ void blocks(int *out) {
+  if (threadIdx_x() == 0)
+    *out = blockIdx_x();
+}
+
+__global__ void misaligned(char *out) { *(int *)(out + 1) = 7; }
+
+__global__ void neighbour(int *out, int n) {
+  __shared__ int first[16], second[16];
+  first[n] = 1;
+  second[0] = n;
+  *out = first[n & 15] + second[n & 15];
+}
