@@ -6,6 +6,8 @@
 
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
+#include "FoldLookups.h"
+
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -99,6 +101,7 @@ struct LookThroughCast : public OpRewritePattern<AccessOp> {
 
 void KVCacheDialect::getCanonicalizationPatterns(
     RewritePatternSet &patterns) const {
+  populateLookupCanonicalizationPatterns(patterns);
   patterns.add<
       SinkCast<GetKeyCacheOp>, SinkCast<GetValueCacheOp>,
       SinkCast<MHAOperandOp>, SinkCast<ScalesMHAOperandOp>,
@@ -156,6 +159,19 @@ struct NullScalesRawPtr : public OpRewritePattern<ScalesRawPtrOp> {
 void ScalesRawPtrOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                  MLIRContext *context) {
   patterns.add<NullScalesRawPtr>(context);
+}
+
+/// Offsets of consecutive views add.
+LogicalResult ByteViewOp::canonicalize(ByteViewOp op,
+                                       PatternRewriter &rewriter) {
+  auto inner = op.getBase().getDefiningOp<ByteViewOp>();
+  if (!inner)
+    return failure();
+  Value offset = arith::AddIOp::create(rewriter, op.getLoc(), inner.getOffset(),
+                                       op.getOffset());
+  rewriter.replaceOpWithNewOp<ByteViewOp>(op, op.getView().getType(),
+                                          inner.getBase(), offset);
+  return success();
 }
 
 OpFoldResult ByteViewOp::fold(FoldAdaptor adaptor) {

@@ -50,25 +50,37 @@ LogicalResult mlir::kvcache::verifyAlignment(Operation *op,
          << " bytes, got " << *alignment;
 }
 
+LogicalResult mlir::kvcache::verifyFixedLength(Operation *op, Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector || !vector.isScalable())
+    return success();
+  return op->emitOpError("expected a vector of fixed length, got ") << vector;
+}
+
 LogicalResult mlir::kvcache::verifyPosition(Operation *op, Value paged,
                                             Value batch, Value token,
                                             int64_t count) {
   KnownTables tables = getKnownTables(paged);
   if (failed(verifyIndex(op, "batch", batch, tables.batch, "sequences")))
     return failure();
-  std::optional<int64_t> positions;
+  // Positions are below 2^32 in any table.
+  int64_t positions = int64_t(1) << 32;
+  StringRef unit = "positions are 32-bit";
   int64_t pageSize = getLayout(paged.getType()).getPageSize();
   int64_t product;
-  if (tables.columns && !llvm::MulOverflow(*tables.columns, pageSize, product))
+  if (tables.columns &&
+      !llvm::MulOverflow(*tables.columns, pageSize, product) &&
+      product < positions) {
     positions = product;
-  if (failed(verifyIndex(op, "token", token, positions,
-                         "table columns * page_size")))
+    unit = "table columns * page_size";
+  }
+  if (failed(verifyIndex(op, "token", token, positions, unit)))
     return failure();
   std::optional<int64_t> first = getConstant(token);
-  if (first && positions && count > *positions - *first)
+  if (first && count > positions - *first)
     return op->emitOpError()
-           << "expected 'token' + " << count << " to be at most " << *positions
-           << " (table columns * page_size), got token " << *first;
+           << "expected 'token' + " << count << " to be at most " << positions
+           << " (" << unit << "), got token " << *first;
   return success();
 }
 
@@ -128,8 +140,8 @@ LogicalResult PopulateOp::verify() {
   auto rows = cast<VectorType>(getRows().getType());
   int64_t count = rows.getDimSize(0);
   int64_t pageSize = kvcache::getLayout(getSource().getType()).getPageSize();
-  if (rows.isScalable())
-    return emitOpError("expected a vector of fixed length, got ") << rows;
+  if (failed(verifyFixedLength(*this, rows)))
+    return failure();
   if (count % pageSize != 0 && pageSize % count != 0)
     return emitOpError("expected the page size to divide the number of rows or "
                        "the other way round, got page_size ")
@@ -226,22 +238,27 @@ LogicalResult ScalesBlockPagedPtrOp::verify() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What is accessed: so many storage elements of `pool` as numbers of `type`.
+/// What is accessed: storage elements of `pool`.
 struct Access {
   Pool pool;
-  Type elementType;
-  /// Lanes of the number or vector that is loaded or stored.
-  int64_t lanes;
+  /// The number or vector that is loaded or stored.
+  Type type;
   /// Elements of the head (values) or slots (scales) a lane stands for.
   int64_t perLane;
 };
 } // namespace
 
+static int64_t getLanes(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getDimSize(0) : 1;
+}
+
 /// Checks position, head and the stretch of the head that is accessed.
 template <typename AccessOp>
 static LogicalResult verifyStretch(AccessOp op, Value operand, Access access) {
   LayoutAttr layout = getLayout(operand.getType());
-  if (failed(verifyAlignment(op, op.getAlignment())) ||
+  if (failed(verifyFixedLength(op, access.type)) ||
+      failed(verifyAlignment(op, op.getAlignment())) ||
       failed(verifyPosition(op, operand, op.getBatch(), op.getToken())) ||
       failed(verifyIndex(op, "head", op.getHead(), layout.getNumHeads(),
                          "num_heads")) ||
@@ -256,17 +273,14 @@ static LogicalResult verifyStretch(AccessOp op, Value operand, Access access) {
            << ", which stores two elements a byte, got " << dim;
   int64_t first = scales ? dim / layout.getGranularity() : dim;
   int64_t size = scales ? layout.getScaleSlots() : layout.getHeadSize();
-  int64_t count = access.lanes * access.perLane;
+  int64_t count;
+  if (llvm::MulOverflow(getLanes(access.type), access.perLane, count))
+    count = std::numeric_limits<int64_t>::max();
   if (count > size - first)
     return op.emitOpError() << "expected at most " << size - first << " "
                             << (scales ? "scales" : "elements")
                             << " from 'dim' " << dim << " on, got " << count;
   return success();
-}
-
-static int64_t getLanes(Type type) {
-  auto vector = dyn_cast<VectorType>(type);
-  return vector ? vector.getDimSize(0) : 1;
 }
 
 static bool isWideFloat(Type type) {
@@ -285,9 +299,8 @@ LogicalResult LoadOp::verify() {
     return emitOpError("expected a result of f32, f16 or bf16")
            << (layout.isQuantized() ? "" : ", or the cache's dtype") << ", got "
            << type << "; load_quantized gives the codes";
-  return verifyStretch(
-      *this, getSource(),
-      {Pool::values, type, getLanes(getResult().getType()), 1});
+  return verifyStretch(*this, getSource(),
+                       {Pool::values, getResult().getType(), 1});
 }
 
 LogicalResult LoadQuantizedOp::verify() {
@@ -301,9 +314,9 @@ LogicalResult LoadQuantizedOp::verify() {
   if (type != pool.storageType)
     return emitOpError("expected a result of ")
            << pool.storageType << ", got " << type << "; load dequantises";
-  return verifyStretch(*this, getSource(),
-                       {Pool::values, type, getLanes(getResult().getType()),
-                        pool.elementsPerStorage});
+  return verifyStretch(
+      *this, getSource(),
+      {Pool::values, getResult().getType(), pool.elementsPerStorage});
 }
 
 LogicalResult LoadScaleOp::verify() {
@@ -317,9 +330,8 @@ LogicalResult LoadScaleOp::verify() {
   if (type != dtype && !type.isF32())
     return emitOpError("expected a result of the scale dtype ")
            << dtype << " or f32, got " << type;
-  return verifyStretch(
-      *this, getSource(),
-      {Pool::scales, type, getLanes(getResult().getType()), 1});
+  return verifyStretch(*this, getSource(),
+                       {Pool::scales, getResult().getType(), 1});
 }
 
 LogicalResult StoreOp::verify() {
@@ -336,12 +348,14 @@ LogicalResult StoreOp::verify() {
       return emitOpError("expected a value of ")
              << pool.storageType << ", got " << type
              << ": a store does not quantise; convert with the scale first";
-    return emitOpError("expected a value of ")
-           << pool.storageType << ", f32, f16 or bf16, got " << type;
+    InFlightDiagnostic diag = emitOpError("expected a value of ");
+    if (!isWideFloat(pool.storageType))
+      diag << pool.storageType << ", ";
+    return diag << "f32, f16 or bf16, got " << type;
   }
-  return verifyStretch(*this, getTarget(),
-                       {Pool::values, type, getLanes(getValue().getType()),
-                        pool.elementsPerStorage});
+  return verifyStretch(
+      *this, getTarget(),
+      {Pool::values, getValue().getType(), pool.elementsPerStorage});
 }
 
 LogicalResult StoreScaleOp::verify() {
@@ -356,5 +370,5 @@ LogicalResult StoreScaleOp::verify() {
     return emitOpError("expected a value of the scale dtype ")
            << dtype << " or f32, got " << type;
   return verifyStretch(*this, getTarget(),
-                       {Pool::scales, type, getLanes(getValue().getType()), 1});
+                       {Pool::scales, getValue().getType(), 1});
 }

@@ -73,33 +73,37 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
     return op.emitOpError()
            << "expected '" << name << "' with a strided layout, got "
            << type.getLayout();
-  // A packed pool's bytes must be addressable.
-  int64_t bytes = pool.layerBytes() * pool.sides;
-  for (int64_t size : {type.getDimSize(2), type.getDimSize(0)})
-    if (!ShapedType::isDynamic(size) && size != 0 &&
-        llvm::MulOverflow(bytes, size, bytes))
-      return op.emitOpError() << "expected '" << name
-                              << "' of less than 2^63 bytes, got " << type;
+  SmallVector<int64_t, 6> least = pool.packedStrides(/*layers=*/1);
+  int64_t layers = type.getDimSize(2), blocks = type.getDimSize(0);
+  int64_t pitch = strides[0];
+  // Every byte must be addressable.
+  int64_t page = least[0], bytes;
+  if ((!ShapedType::isDynamic(layers) &&
+       llvm::MulOverflow(page, std::max<int64_t>(layers, 1), page)) ||
+      llvm::MulOverflow(std::max(page, pitch), pool.storageBytes, bytes) ||
+      (!ShapedType::isDynamic(blocks) &&
+       llvm::MulOverflow(bytes, blocks, bytes)))
+    return op.emitOpError()
+           << "expected '" << name << "' of less than 2^63 bytes, got " << type;
 
-  SmallVector<int64_t, 6> packed = pool.packedStrides(type.getDimSize(2));
+  SmallVector<int64_t, 6> packed = pool.packedStrides(layers);
   for (unsigned index = 1; index < 6; ++index) {
-    // A stride that is not known now is the caller's promise.
+    // A stride that is not known now is the caller's promise, and nothing steps
+    // along a dimension of one.
     if (ShapedType::isDynamic(packed[index]) ||
         ShapedType::isDynamic(strides[index]) ||
-        strides[index] == packed[index])
+        strides[index] == packed[index] || type.getDimSize(index) == 1)
       continue;
     return op.emitOpError()
            << "expected stride " << index << " (" << dims[index] << ") of '"
            << name << "' to be " << packed[index] << ", got " << strides[index]
            << "; only pages may be padded";
   }
-  int64_t pitch = strides[0];
   if (ShapedType::isDynamic(pitch))
     return success();
-  if (!ShapedType::isDynamic(packed[0]) && pitch < packed[0])
-    return op.emitOpError()
-           << "expected a page pitch (stride 0) of '" << name
-           << "' of at least " << packed[0] << ", got " << pitch;
+  if (pitch < page)
+    return op.emitOpError() << "expected a page pitch (stride 0) of '" << name
+                            << "' of at least " << page << ", got " << pitch;
   if (pitch % pool.rowSize() != 0)
     return op.emitOpError() << "expected the page pitch (stride 0) of '" << name
                             << "' to be a multiple of a row of "
@@ -126,6 +130,14 @@ static LogicalResult verifyTable(GetPagedCacheOp op, StringRef name,
            << (ShapedType::isDynamic(strides.back())
                    ? std::string("a dynamic one")
                    : std::to_string(strides.back()));
+  // Rows are found by unsigned arithmetic, and they do not overlap.
+  int64_t columns = type.getRank() == 2 ? type.getDimSize(1) : 0;
+  int64_t least = ShapedType::isDynamic(columns) ? 0 : columns;
+  if (type.getRank() == 2 && type.getDimSize(0) != 1 &&
+      !ShapedType::isDynamic(strides[0]) && strides[0] < least)
+    return op.emitOpError()
+           << "expected stride 0 (" << dims[0] << ") of '" << name
+           << "' to be at least " << least << ", got " << strides[0];
   return success();
 }
 
@@ -142,12 +154,27 @@ static LogicalResult verifyFits(GetPagedCacheOp op, StringRef what, int64_t a,
                           << " " << b;
 }
 
+/// Entries of a table are found by 32-bit arithmetic.
+static LogicalResult verifyTableSize(GetPagedCacheOp op, StringRef name,
+                                     MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset, batch = type.getDimSize(0), columns = type.getDimSize(1);
+  if (failed(verifyFits(op, ("the number of entries of '" + name + "'").str(),
+                        batch, "B", columns, "M")))
+    return failure();
+  if (failed(type.getStridesAndOffset(strides, offset)) || batch == 1)
+    return success();
+  return verifyFits(op, ("the number of entries of '" + name + "'").str(),
+                    batch, "B", strides[0], "stride");
+}
+
 LogicalResult GetPagedCacheOp::verify() {
   LayoutAttr layout = getLayout();
   MemRefType blocks = getBlocks().getType();
-  if (failed(verifyPool(*this, "blocks", blocks,
-                        PoolLayout::get(layout, Pool::values),
-                        {"NB", "KD", "L", "P", "H", "D"})))
+  PoolLayout values = PoolLayout::get(layout, Pool::values);
+  if (failed(verifyPool(*this, "blocks", blocks, values,
+                        {"NB", "KD", "L", "P", "H",
+                         values.elementsPerStorage == 2 ? "D / 2" : "D"})))
     return failure();
 
   MemRefType table = getLookupTable().getType();
@@ -156,8 +183,7 @@ LogicalResult GetPagedCacheOp::verify() {
       failed(verifyTable(*this, "lookup_table", table, {"B", "M"})) ||
       failed(verifyDim(*this, "cache_lengths", lengths, 0, "B",
                        table.getDimSize(0))) ||
-      failed(verifyFits(*this, "the number of table entries",
-                        table.getDimSize(0), "B", table.getDimSize(1), "M")) ||
+      failed(verifyTableSize(*this, "lookup_table", table)) ||
       failed(verifyFits(*this, "the number of positions", table.getDimSize(1),
                         "M", layout.getPageSize(), "P")))
     return failure();
@@ -201,7 +227,7 @@ LogicalResult GetPagedCacheOp::verify() {
         failed(verifyDim(*this, "scales_lookup_table", scalesTable, 1, "M",
                          table.getDimSize(1))))
       return failure();
-    return success();
+    return verifyTableSize(*this, "scales_lookup_table", scalesTable);
   }
   if (getScalesLookupTable())
     return emitOpError(
@@ -328,7 +354,8 @@ static LogicalResult verifyBase(Operation *op, StringRef name,
 }
 
 LogicalResult TableReadOp::verify() {
-  if (failed(verifyBase(*this, "table", getTable().getType())))
+  if (failed(verifyBase(*this, "table", getTable().getType())) ||
+      failed(verifyFixedLength(*this, getEntries().getType())))
     return failure();
   return verifyAlignment(*this, getAlignment(), /*least=*/4);
 }

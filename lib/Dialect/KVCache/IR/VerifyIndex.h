@@ -25,6 +25,9 @@ LogicalResult verifyAlignment(Operation *op, std::optional<int64_t> alignment,
 LogicalResult verifyPosition(Operation *op, Value paged, Value batch,
                              Value token, int64_t count = 1);
 
+/// Checks that `type` is not a vector of scalable length.
+LogicalResult verifyFixedLength(Operation *op, Type type);
+
 /// The constant behind `value`, if there is one.
 std::optional<int64_t> getConstant(Value value);
 

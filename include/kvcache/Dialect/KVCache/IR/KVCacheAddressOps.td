@@ -35,7 +35,8 @@ def KVCache_TableReadOp : KVCache_Op<"table_read", [NoMemoryEffect]> {
   let hasVerifier = 1;
 }
 
-def KVCache_ByteViewOp : KVCache_Op<"byte_view", [Pure]> {
+def KVCache_ByteViewOp : KVCache_Op<"byte_view", [
+    Pure, ViewLikeOpInterface]> {
   let summary = "view memory so many bytes from a base";
   let description = [{
     What a page address lowers to: a view that starts `offset` bytes (signed,
@@ -58,6 +59,10 @@ def KVCache_ByteViewOp : KVCache_Op<"byte_view", [Pure]> {
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Value getViewSource() { return getBase(); }
+  }];
 }
 
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEADDRESSOPS_TD

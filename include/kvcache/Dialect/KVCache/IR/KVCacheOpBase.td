@@ -13,6 +13,7 @@ include "mlir/IR/BuiltinTypes.td"
 include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 
 class KVCache_Op<string opMnemonic, list<Trait> traits = []>
     : Op<KVCache_Dialect, opMnemonic, traits>;
