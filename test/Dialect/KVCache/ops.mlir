@@ -1,28 +1,188 @@
-// RUN: kvcache-opt %s --verify-roundtrip | FileCheck %s
-// RUN: kvcache-opt %s --mlir-print-op-generic | kvcache-opt | FileCheck %s
-// RUN: kvcache-opt %s --emit-bytecode | kvcache-opt | FileCheck %s
+// RUN: kvcache-opt %s --verify-roundtrip > %t.mlir
+// RUN: FileCheck %s < %t.mlir
+// RUN: kvcache-opt %s --mlir-print-op-generic | kvcache-opt | diff - %t.mlir
+// RUN: kvcache-opt %s --emit-bytecode | kvcache-opt | diff - %t.mlir
+
+// Every operation in every form. ops-dtypes-*.mlir have the element types,
+// pools.mlir the shapes and strides.
 
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
 #gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+#mha = #kvcache.layout<i8, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f16, granularity = 16>>
+#mha_own = #kvcache.layout<i8, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f16, granularity = 16, table = own>>
 
-// CHECK-LABEL: func @scale_of
-func.func @scale_of(%blocks: memref<?x1x?x64x1x128xf8E4M3FN>, %lengths: memref<?xi32>, %table: memref<?x?xi32>,
-                    %max_prompt: memref<1xi32>, %max_cache: memref<1xi32>,
-                    %scales: memref<?x1x?x64x1x1xf32>, %scales_table: memref<?x?xi32>,
-                    %layer: index, %b: index, %t: index, %h: index, %d: index) -> f32 {
-  // CHECK: kvcache.get_paged_cache blocks(%{{.*}} : memref<?x1x?x64x1x128xf8E4M3FN>) lengths(%{{.*}} : memref<?xi32>) table(%{{.*}} : memref<?x?xi32>) max_prompt(%{{.*}} : memref<1xi32>) max_cache(%{{.*}} : memref<1xi32>) scales(%{{.*}} : memref<?x1x?x64x1x1xf32>) scales_table(%{{.*}} : memref<?x?xi32>) : !kvcache.collection<#kv>
-  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x1x?x64x1x128xf8E4M3FN>)
+// CHECK-DAG: #[[MLA:kv.*]] = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
+// CHECK-DAG: #[[GQA:kv.*]] = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+// CHECK-DAG: #[[MHA:kv.*]] = #kvcache.layout<i8, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f16, granularity = 16>>
+// CHECK-DAG: #[[OWN:kv.*]] = #kvcache.layout<i8, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f16, granularity = 16, table = own>>
+
+// CHECK-LABEL: func @get_paged_cache
+func.func @get_paged_cache(%mla: memref<?x1x?x64x1x128xf8E4M3FN>, %gqa: memref<?x2x?x16x8x128xbf16>, %mha: memref<?x2x?x16x2x64xi8>,
+                           %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max_prompt: memref<1xi32>, %max_cache: memref<1xi32>,
+                           %mla_scales: memref<?x1x?x64x1x1xf32>, %mha_scales: memref<?x2x?x16x2x4xf16>, %scales_table: memref<?x?xi32>) {
+  // With scales and a table of their own.
+  // CHECK: kvcache.get_paged_cache blocks(%{{.*}} : memref<?x1x?x64x1x128xf8E4M3FN>) lengths(%{{.*}} : memref<?xi32>) table(%{{.*}} : memref<?x?xi32>) max_prompt(%{{.*}} : memref<1xi32>) max_cache(%{{.*}} : memref<1xi32>) scales(%{{.*}} : memref<?x1x?x64x1x1xf32>) scales_table(%{{.*}} : memref<?x?xi32>) : !kvcache.collection<#[[MLA]]>
+  %0 = kvcache.get_paged_cache blocks(%mla : memref<?x1x?x64x1x128xf8E4M3FN>)
       lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
       max_prompt(%max_prompt : memref<1xi32>) max_cache(%max_cache : memref<1xi32>)
-      scales(%scales : memref<?x1x?x64x1x1xf32>) scales_table(%scales_table : memref<?x?xi32>)
+      scales(%mla_scales : memref<?x1x?x64x1x1xf32>) scales_table(%scales_table : memref<?x?xi32>)
       : !kvcache.collection<#mla>
-  // CHECK: %[[K:.*]] = kvcache.get_key_cache %{{.*}}[%{{.*}}] : !kvcache.collection<#kv>
-  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#mla>
-  // CHECK: %[[S:.*]] = kvcache.scales_mha_operand %[[K]] : !kvcache.cache<key, #kv>
-  %s = kvcache.scales_mha_operand %k : !kvcache.cache<key, #mla>
-  // CHECK: kvcache.block_paged_ptr %[[S]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : !kvcache.scales_mha_operand<key, #kv> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
-  %p = kvcache.block_paged_ptr %s[%b, %t, %h, %d] : !kvcache.scales_mha_operand<key, #mla> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
-  // CHECK: kvcache.load_scale trap %[[K]][
-  %v = kvcache.load_scale trap %k[%b, %t, %h, %d] : !kvcache.cache<key, #mla> -> f32
-  return %v : f32
+  // With scales that share the table.
+  // CHECK: max_cache(%{{.*}} : memref<1xi32>) scales(%{{.*}} : memref<?x2x?x16x2x4xf16>) : !kvcache.collection<#[[MHA]]>
+  %1 = kvcache.get_paged_cache blocks(%mha : memref<?x2x?x16x2x64xi8>)
+      lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+      max_prompt(%max_prompt : memref<1xi32>) max_cache(%max_cache : memref<1xi32>)
+      scales(%mha_scales : memref<?x2x?x16x2x4xf16>) : !kvcache.collection<#mha>
+  // Without scales; attributes are kept.
+  // CHECK: max_cache(%{{.*}} : memref<1xi32>) {note = "kept"} : !kvcache.collection<#[[GQA]]>
+  %2 = kvcache.get_paged_cache blocks(%gqa : memref<?x2x?x16x8x128xbf16>)
+      lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+      max_prompt(%max_prompt : memref<1xi32>) max_cache(%max_cache : memref<1xi32>) {note = "kept"}
+      : !kvcache.collection<#gqa>
+  return
+}
+
+// CHECK-LABEL: func @caches
+// CHECK-SAME: %[[C:.*]]: !kvcache.collection<#[[MHA]]>, %[[L:.*]]: index
+func.func @caches(%c: !kvcache.collection<#mha>, %layer: index) {
+  // CHECK: %[[K:.*]] = kvcache.get_key_cache %[[C]][%[[L]]] : !kvcache.collection<#[[MHA]]>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#mha>
+  // CHECK: %[[V:.*]] = kvcache.get_value_cache %[[C]][%[[L]]] : !kvcache.collection<#[[MHA]]>
+  %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#mha>
+  // CHECK: %[[KO:.*]] = kvcache.mha_operand %[[K]] : !kvcache.cache<key, #[[MHA]]>
+  %ko = kvcache.mha_operand %k : !kvcache.cache<key, #mha>
+  // CHECK: %[[VS:.*]] = kvcache.scales_mha_operand %[[V]] : !kvcache.cache<value, #[[MHA]]>
+  %vs = kvcache.scales_mha_operand %v : !kvcache.cache<value, #mha>
+  // CHECK: kvcache.cast %[[C]] : !kvcache.collection<#[[MHA]]> to !kvcache.collection<#[[OWN]]>
+  %c1 = kvcache.cast %c : !kvcache.collection<#mha> to !kvcache.collection<#mha_own>
+  // CHECK: kvcache.cast %[[K]] : !kvcache.cache<key, #[[MHA]]> to !kvcache.cache<key, #[[OWN]]>
+  %c2 = kvcache.cast %k : !kvcache.cache<key, #mha> to !kvcache.cache<key, #mha_own>
+  // CHECK: kvcache.cast %[[KO]] : !kvcache.mha_operand<key, #[[MHA]]> to !kvcache.mha_operand<key, #[[OWN]]>
+  %c3 = kvcache.cast %ko : !kvcache.mha_operand<key, #mha> to !kvcache.mha_operand<key, #mha_own>
+  // CHECK: kvcache.cast %[[VS]] : !kvcache.scales_mha_operand<value, #[[MHA]]> to !kvcache.scales_mha_operand<value, #[[OWN]]>
+  %c4 = kvcache.cast %vs : !kvcache.scales_mha_operand<value, #mha> to !kvcache.scales_mha_operand<value, #mha_own>
+  return
+}
+
+// CHECK-LABEL: func @lengths
+func.func @lengths(%c: !kvcache.collection<#gqa>, %k: !kvcache.cache<value, #gqa>, %o: !kvcache.mha_operand<key, #gqa>, %s: !kvcache.scales_mha_operand<key, #mla>, %b: index) {
+  // CHECK: kvcache.cache_length %{{.*}}[%{{.*}}] : !kvcache.collection<#[[GQA]]>
+  %0 = kvcache.cache_length %c[%b] : !kvcache.collection<#gqa>
+  // An `assume` is not printed.
+  // CHECK: kvcache.cache_length %{{.*}}[%{{.*}}] : !kvcache.cache<value, #[[GQA]]>
+  %1 = kvcache.cache_length assume %k[%b] : !kvcache.cache<value, #gqa>
+  // CHECK: kvcache.cache_length trap %{{.*}}[%{{.*}}] : !kvcache.mha_operand<key, #[[GQA]]>
+  %2 = kvcache.cache_length trap %o[%b] : !kvcache.mha_operand<key, #gqa>
+  // CHECK: kvcache.cache_length %{{.*}}[%{{.*}}] : !kvcache.scales_mha_operand<key, #[[MLA]]>
+  %3 = kvcache.cache_length %s[%b] : !kvcache.scales_mha_operand<key, #mla>
+  // CHECK: kvcache.max_prompt_length %{{.*}} : !kvcache.collection<#[[GQA]]>
+  %4 = kvcache.max_prompt_length %c : !kvcache.collection<#gqa>
+  // CHECK: kvcache.max_context_length %{{.*}} : !kvcache.scales_mha_operand<key, #[[MLA]]>
+  %5 = kvcache.max_context_length %s : !kvcache.scales_mha_operand<key, #mla>
+  // CHECK: kvcache.empty_cache %{{.*}} : !kvcache.cache<value, #[[GQA]]>
+  %6 = kvcache.empty_cache %k : !kvcache.cache<value, #gqa>
+  return
+}
+
+// CHECK-LABEL: func @rows
+func.func @rows(%k: !kvcache.cache<key, #gqa>, %o: !kvcache.mha_operand<key, #gqa>, %s: !kvcache.scales_mha_operand<key, #mla>, %b: index, %t: index) {
+  // CHECK: kvcache.num_kv_rows %{{.*}} : !kvcache.cache<key, #[[GQA]]>
+  %0 = kvcache.num_kv_rows %k : !kvcache.cache<key, #gqa>
+  // CHECK: kvcache.num_kv_rows %{{.*}} : !kvcache.scales_mha_operand<key, #[[MLA]]>
+  %1 = kvcache.num_kv_rows %s : !kvcache.scales_mha_operand<key, #mla>
+  // CHECK: kvcache.row_idx %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.cache<key, #[[GQA]]>
+  %2 = kvcache.row_idx %k[%b, %t] : !kvcache.cache<key, #gqa>
+  // CHECK: kvcache.row_idx trap %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.scales_mha_operand<key, #[[MLA]]>
+  %3 = kvcache.row_idx trap %s[%b, %t] : !kvcache.scales_mha_operand<key, #mla>
+  // CHECK: %{{.*}}, %{{.*}} = kvcache.block_row_idx %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.mha_operand<key, #[[GQA]]>
+  %4, %5 = kvcache.block_row_idx %o[%b, %t] : !kvcache.mha_operand<key, #gqa>
+  // CHECK: kvcache.block_row_idx trap
+  %6:2 = kvcache.block_row_idx trap %s[%b, %t] : !kvcache.scales_mha_operand<key, #mla>
+  // CHECK: kvcache.populate %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.mha_operand<key, #[[GQA]]> -> vector<128xindex>
+  %7 = kvcache.populate %o[%b, %t] : !kvcache.mha_operand<key, #gqa> -> vector<128xindex>
+  // CHECK: kvcache.populate trap %{{.*}}[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : !kvcache.scales_mha_operand<key, #[[MLA]]> -> vector<8xindex>
+  %8 = kvcache.populate trap %s[%b, %t] {alignment = 16 : i64} : !kvcache.scales_mha_operand<key, #mla> -> vector<8xindex>
+  return
+}
+
+// CHECK-LABEL: func @pointers
+func.func @pointers(%k: !kvcache.cache<key, #mla>, %o: !kvcache.mha_operand<key, #mla>, %s: !kvcache.scales_mha_operand<key, #mla>, %b: index, %t: index, %h: index, %d: index) {
+  // CHECK: kvcache.block_paged_ptr %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : !kvcache.scales_mha_operand<key, #[[MLA]]> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
+  %0 = kvcache.block_paged_ptr %s[%b, %t, %h, %d] : !kvcache.scales_mha_operand<key, #mla> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
+  // CHECK: kvcache.block_paged_ptr trap %{{.*}}[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}] : !kvcache.mha_operand<key, #[[MLA]]> -> memref<64x128xf8E4M3FN, strided<[128, 1], offset: ?>>
+  %1 = kvcache.block_paged_ptr trap %o[%b, %t, %h] : !kvcache.mha_operand<key, #mla> -> memref<64x128xf8E4M3FN, strided<[128, 1], offset: ?>>
+  // CHECK: kvcache.scales_block_paged_ptr %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : !kvcache.cache<key, #[[MLA]]> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
+  %2 = kvcache.scales_block_paged_ptr %k[%b, %t, %h, %d] : !kvcache.cache<key, #mla> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
+  // CHECK: kvcache.scales_block_paged_ptr trap %{{.*}}[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}] : !kvcache.mha_operand<key, #[[MLA]]> -> memref<64x1xf32, strided<[1, 1], offset: ?>>
+  %3 = kvcache.scales_block_paged_ptr trap %o[%b, %t, %h] : !kvcache.mha_operand<key, #mla> -> memref<64x1xf32, strided<[1, 1], offset: ?>>
+  // CHECK: kvcache.scales_raw_ptr %{{.*}} : !kvcache.mha_operand<key, #[[MLA]]>
+  %4 = kvcache.scales_raw_ptr %o : !kvcache.mha_operand<key, #mla>
+  // CHECK: kvcache.scales_raw_ptr %{{.*}} : !kvcache.scales_mha_operand<key, #[[MLA]]>
+  %5 = kvcache.scales_raw_ptr %s : !kvcache.scales_mha_operand<key, #mla>
+  return
+}
+
+// CHECK-LABEL: func @loads
+func.func @loads(%k: !kvcache.cache<key, #mla>, %o: !kvcache.mha_operand<key, #mla>, %plain: !kvcache.cache<value, #gqa>, %b: index, %t: index, %h: index, %d: index) {
+  // CHECK: kvcache.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : !kvcache.cache<key, #[[MLA]]> -> f32
+  %0 = kvcache.load %k[%b, %t, %h, %d] : !kvcache.cache<key, #mla> -> f32
+  // CHECK: kvcache.load skip %{{.*}} {alignment = 16 : i64} : !kvcache.mha_operand<key, #[[MLA]]> -> vector<8xbf16>
+  %1 = kvcache.load skip %o[%b, %t, %h, %d] {alignment = 16 : i64} : !kvcache.mha_operand<key, #mla> -> vector<8xbf16>
+  // CHECK: kvcache.load trap %{{.*}} : !kvcache.cache<value, #[[GQA]]> -> vector<8xf16>
+  %2 = kvcache.load trap %plain[%b, %t, %h, %d] : !kvcache.cache<value, #gqa> -> vector<8xf16>
+  // CHECK: kvcache.load_quantized skip %{{.*}} : !kvcache.cache<key, #[[MLA]]> -> vector<16xf8E4M3FN>
+  %3 = kvcache.load_quantized skip %k[%b, %t, %h, %d] : !kvcache.cache<key, #mla> -> vector<16xf8E4M3FN>
+  // CHECK: kvcache.load_quantized trap %{{.*}} {alignment = 2 : i64} : !kvcache.cache<value, #[[GQA]]> -> bf16
+  %4 = kvcache.load_quantized trap %plain[%b, %t, %h, %d] {alignment = 2 : i64} : !kvcache.cache<value, #gqa> -> bf16
+  // CHECK: kvcache.load_scale trap %{{.*}} : !kvcache.cache<key, #[[MLA]]> -> f32
+  %5 = kvcache.load_scale trap %k[%b, %t, %h, %d] : !kvcache.cache<key, #mla> -> f32
+  // CHECK: kvcache.load_scale skip %{{.*}} : !kvcache.mha_operand<key, #[[MLA]]> -> vector<1xf32>
+  %6 = kvcache.load_scale skip %o[%b, %t, %h, %d] : !kvcache.mha_operand<key, #mla> -> vector<1xf32>
+  return
+}
+
+// CHECK-LABEL: func @stores
+func.func @stores(%k: !kvcache.cache<key, #mla>, %o: !kvcache.mha_operand<key, #mla>, %plain: !kvcache.cache<value, #gqa>,
+                  %code: f8E4M3FN, %codes: vector<16xf8E4M3FN>, %wide: vector<8xf32>, %scale: f32, %scales: vector<1xf32>, %b: index, %t: index, %h: index, %d: index) {
+  // CHECK: kvcache.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : f8E4M3FN, !kvcache.cache<key, #[[MLA]]>
+  kvcache.store %code, %k[%b, %t, %h, %d] : f8E4M3FN, !kvcache.cache<key, #mla>
+  // CHECK: kvcache.store skip %{{.*}} {alignment = 16 : i64} : vector<16xf8E4M3FN>, !kvcache.mha_operand<key, #[[MLA]]>
+  kvcache.store skip %codes, %o[%b, %t, %h, %d] {alignment = 16 : i64} : vector<16xf8E4M3FN>, !kvcache.mha_operand<key, #mla>
+  // CHECK: kvcache.store trap %{{.*}} : vector<8xf32>, !kvcache.cache<value, #[[GQA]]>
+  kvcache.store trap %wide, %plain[%b, %t, %h, %d] : vector<8xf32>, !kvcache.cache<value, #gqa>
+  // CHECK: kvcache.store_scale %{{.*}} : f32, !kvcache.cache<key, #[[MLA]]>
+  kvcache.store_scale %scale, %k[%b, %t, %h, %d] : f32, !kvcache.cache<key, #mla>
+  // CHECK: kvcache.store_scale skip %{{.*}} : vector<1xf32>, !kvcache.mha_operand<key, #[[MLA]]>
+  kvcache.store_scale skip %scales, %o[%b, %t, %h, %d] : vector<1xf32>, !kvcache.mha_operand<key, #mla>
+  // CHECK: kvcache.store_scale trap %{{.*}} {alignment = 4 : i64} : f32, !kvcache.cache<key, #[[MLA]]>
+  kvcache.store_scale trap %scale, %k[%b, %t, %h, %d] {alignment = 4 : i64} : f32, !kvcache.cache<key, #mla>
+  return
+}
+
+// CHECK-LABEL: func @tensor_maps
+func.func @tensor_maps(%k: !kvcache.cache<key, #gqa>, %o: !kvcache.mha_operand<value, #gqa>) {
+  // CHECK: kvcache.create_tma_tile %{{.*}} tile(64, 128, 64) : !kvcache.cache<key, #[[GQA]]>
+  %0 = kvcache.create_tma_tile %k tile(64, 128, 64) : !kvcache.cache<key, #gqa>
+  // CHECK: kvcache.create_tma_tile %{{.*}} tile(64, 128, 16) swizzle(swizzle_32b) : !kvcache.mha_operand<value, #[[GQA]]>
+  %1 = kvcache.create_tma_tile %o tile(64, 128, 16) swizzle(swizzle_32b) : !kvcache.mha_operand<value, #gqa>
+  // CHECK: kvcache.create_ragged_tma_tile %{{.*}} tile(256, 64, 32) swizzle(swizzle_64b) : !kvcache.mha_operand<value, #[[GQA]]>
+  %2 = kvcache.create_ragged_tma_tile %o tile(256, 64, 32) swizzle(swizzle_64b) : !kvcache.mha_operand<value, #gqa>
+  // CHECK: kvcache.create_ragged_tma_tile %{{.*}} tile(1, 128, 128) swizzle(swizzle_128b) : !kvcache.mha_operand<value, #[[GQA]]>
+  %3 = kvcache.create_ragged_tma_tile %o tile(1, 128, 128) swizzle(swizzle_128b) : !kvcache.mha_operand<value, #gqa>
+  // CHECK: kvcache.create_ragged_tma_tile %{{.*}} tile(1, 128, 128) : !kvcache.mha_operand<value, #[[GQA]]>
+  %4 = kvcache.create_ragged_tma_tile %o tile(1, 128, 128) swizzle(none) : !kvcache.mha_operand<value, #gqa>
+  return
+}
+
+// CHECK-LABEL: func @addresses
+func.func @addresses(%table: memref<i32>, %i: i32, %base: memref<bf16>, %offset: index) {
+  // CHECK: kvcache.table_read %{{.*}}[%{{.*}}] : memref<i32> -> i32
+  %0 = kvcache.table_read %table[%i] : memref<i32> -> i32
+  // CHECK: kvcache.table_read %{{.*}}[%{{.*}}] {alignment = 16 : i64} : memref<i32> -> vector<4xi32>
+  %1 = kvcache.table_read %table[%i] {alignment = 16 : i64} : memref<i32> -> vector<4xi32>
+  // CHECK: kvcache.byte_view %{{.*}}[%{{.*}}] : memref<bf16> to memref<4x64xbf16>
+  %2 = kvcache.byte_view %base[%offset] : memref<bf16> to memref<4x64xbf16>
+  // CHECK: kvcache.byte_view %{{.*}}[%{{.*}}] : memref<bf16> to memref<bf16>
+  %3 = kvcache.byte_view %base[%offset] : memref<bf16> to memref<bf16>
+  return
 }
