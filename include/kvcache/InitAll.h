@@ -15,15 +15,18 @@
 #include "kvcache/Conversion/Passes.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
+#include "kvcache/Dialect/KVCache/Transforms/RuntimeOpVerification.h"
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Pipelines/Pipelines.h"
 
 namespace mlir::kvcache {
 
-/// Adds the `kvcache` dialect and its lowering to LLVM to `registry`.
+/// Adds the `kvcache` dialect, its lowering to LLVM and its checks at run time
+/// to `registry`.
 inline void registerAllDialects(DialectRegistry &registry) {
   registry.insert<KVCacheDialect>();
   registerConvertKVCacheToLLVMInterface(registry);
+  registerRuntimeVerifiableOpInterfaceExternalModels(registry);
 }
 
 /// Registers the passes and pipelines of kvcache with MLIR's global pass

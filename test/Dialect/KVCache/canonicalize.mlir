@@ -106,17 +106,28 @@ func.func @scales_raw_ptr(%plain: !kvcache.cache<key, #kv>, %s: !kvcache.scales_
 
 // CHECK-LABEL: func @byte_view
 // CHECK-SAME: %[[BASE:.*]]: memref<f32>, %[[A:.*]]: index, %[[B:.*]]: index
-func.func @byte_view(%base: memref<f32>, %a: index, %b: index) -> (memref<f32>, memref<4xf32>, memref<4xf32>) {
+func.func @byte_view(%base: memref<f32>, %a: index, %b: index) -> (memref<f32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>) {
   %zero = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c48 = arith.constant 48 : index
   // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+  // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
+  // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
   %0 = kvcache.byte_view %base[%zero] : memref<f32> to memref<f32>
-  // CHECK-DAG: %[[SUM:.*]] = arith.addi %[[A]], %[[B]] : index
+  // Offsets add where one is constant.
+  // CHECK-DAG: %[[AT_A:.*]] = kvcache.byte_view %[[BASE]][%[[A]]] : memref<f32> to memref<f32>
+  // CHECK-DAG: %[[SUM:.*]] = arith.addi %[[A]], %[[C16]] : index
   // CHECK-DAG: %[[V:.*]] = kvcache.byte_view %[[BASE]][%[[SUM]]] : memref<f32> to memref<4xf32>
   %1 = kvcache.byte_view %base[%a] : memref<f32> to memref<f32>
-  %2 = kvcache.byte_view %1[%b] : memref<f32> to memref<4xf32>
+  %2 = kvcache.byte_view %1[%c16] : memref<f32> to memref<4xf32>
+  // CHECK-DAG: %[[U:.*]] = kvcache.byte_view %[[AT_A]][%[[B]]] : memref<f32> to memref<4xf32>
+  %3 = kvcache.byte_view %1[%b] : memref<f32> to memref<4xf32>
+  // CHECK-DAG: %[[W:.*]] = kvcache.byte_view %[[BASE]][%[[C64]]] : memref<f32> to memref<4xf32>
+  %4 = kvcache.byte_view %base[%c16] : memref<f32> to memref<f32>
+  %5 = kvcache.byte_view %4[%c48] : memref<f32> to memref<4xf32>
   // A view of another shape is no copy of its base.
-  // CHECK-DAG: %[[W:.*]] = kvcache.byte_view %[[BASE]][%[[ZERO]]] : memref<f32> to memref<4xf32>
-  %3 = kvcache.byte_view %base[%zero] : memref<f32> to memref<4xf32>
-  // CHECK: return %[[BASE]], %[[V]], %[[W]]
-  return %0, %2, %3 : memref<f32>, memref<4xf32>, memref<4xf32>
+  // CHECK-DAG: %[[X:.*]] = kvcache.byte_view %[[BASE]][%[[ZERO]]] : memref<f32> to memref<4xf32>
+  %6 = kvcache.byte_view %base[%zero] : memref<f32> to memref<4xf32>
+  // CHECK: return %[[BASE]], %[[V]], %[[U]], %[[W]], %[[X]]
+  return %0, %2, %3, %5, %6 : memref<f32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>
 }

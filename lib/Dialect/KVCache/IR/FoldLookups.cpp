@@ -48,17 +48,6 @@ template <typename PagedOp> struct AskCache : public OpRewritePattern<PagedOp> {
   }
 };
 
-/// The pool that an access or a view addresses.
-template <typename PagedOp> Pool getAccessedPool(PagedOp op) {
-  if constexpr (llvm::is_one_of<PagedOp, ScalesBlockPagedPtrOp, LoadScaleOp,
-                                StoreScaleOp>::value)
-    return Pool::scales;
-  else if constexpr (std::is_same_v<PagedOp, BlockPagedPtrOp>)
-    return cast<MHAOperandTypeInterface>(op.getSource().getType()).getPool();
-  else
-    return Pool::values;
-}
-
 template <typename PagedOp> LayoutAttr getAccessedLayout(PagedOp op) {
   if constexpr (llvm::is_one_of<PagedOp, StoreOp, StoreScaleOp>::value)
     return kvcache::getLayout(op.getTarget().getType());

@@ -8,6 +8,7 @@
 
 #include "FoldLookups.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -161,11 +162,13 @@ void ScalesRawPtrOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<NullScalesRawPtr>(context);
 }
 
-/// Offsets of consecutive views add.
+/// Offsets of consecutive views add. Two that are computed are left apart: the
+/// first view may be shared, or stand outside of a loop.
 LogicalResult ByteViewOp::canonicalize(ByteViewOp op,
                                        PatternRewriter &rewriter) {
   auto inner = op.getBase().getDefiningOp<ByteViewOp>();
-  if (!inner)
+  if (!inner || (!matchPattern(inner.getOffset(), m_Constant()) &&
+                 !matchPattern(op.getOffset(), m_Constant())))
     return failure();
   Value offset = arith::AddIOp::create(rewriter, op.getLoc(), inner.getOffset(),
                                        op.getOffset());

@@ -95,6 +95,15 @@ KnownTables mlir::kvcache::getKnownTables(Value paged) {
   return known;
 }
 
+Pool mlir::kvcache::getAccessedPool(Operation *access) {
+  if (isa<ScalesBlockPagedPtrOp, LoadScaleOp, StoreScaleOp>(access))
+    return Pool::scales;
+  for (Type type : access->getOperandTypes())
+    if (auto operand = dyn_cast<MHAOperandTypeInterface>(type))
+      return operand.getPool();
+  return Pool::values;
+}
+
 std::optional<int64_t> mlir::kvcache::getStaticPitch(MemRefType pool) {
   SmallVector<int64_t> strides;
   int64_t offset;

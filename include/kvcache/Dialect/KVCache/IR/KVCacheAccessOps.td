@@ -49,11 +49,12 @@ def KVCache_LoadOp : KVCache_LoadOpBase<"load"> {
       are loaded with `kvcache.load_scale` of the cache.
     - The result is f32, f16 or bf16, or a vector of one of them; without scales
       it may also be the cache's dtype.
+    - A vector is of fixed length.
+    - `alignment` (bytes, a promise about the address) is a power of two.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
     - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
       lanes from a constant `dim` end at `D` at the latest.
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`.
-    - `alignment` (bytes, a promise about the address) is a power of two.
 
     Example:
     ```mlir
@@ -74,11 +75,12 @@ def KVCache_LoadQuantizedOp : KVCache_LoadOpBase<"load_quantized"> {
     - The source is a cache or a plain operand.
     - The result's element type is the cache's dtype; for f4E2M1FN it is `i8`, and
       a constant `dim` is even.
+    - A vector is of fixed length.
+    - `alignment` (bytes, a promise about the address) is a power of two.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
     - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
       elements from a constant `dim` end at `D` at the latest.
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`.
-    - `alignment` (bytes, a promise about the address) is a power of two.
 
     Example:
     ```mlir
@@ -101,11 +103,12 @@ def KVCache_LoadScaleOp : KVCache_LoadOpBase<"load_scale"> {
     - The source is a cache or a plain operand with scales; a scales operand has
       none of its own.
     - The result's element type is the scale dtype or f32.
+    - A vector is of fixed length.
+    - `alignment` (bytes, a promise about the address) is a power of two.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
     - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
       slots from a constant `dim` end at `G` at the latest.
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`.
-    - `alignment` (bytes, a promise about the address) is a power of two.
 
     Example:
     ```mlir
@@ -141,11 +144,12 @@ def KVCache_StoreOp : KVCache_StoreOpBase<"store"> {
     - The value's element type is the cache's dtype, `i8` for f4E2M1FN (with an
       even `dim` where it is constant), or f32, f16 or bf16 for a cache of floats
       without scales.
+    - A vector is of fixed length.
+    - `alignment` (bytes, a promise about the address) is a power of two.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
     - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
       elements from a constant `dim` end at `D` at the latest.
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`.
-    - `alignment` (bytes, a promise about the address) is a power of two.
 
     Example:
     ```mlir
@@ -169,11 +173,12 @@ def KVCache_StoreScaleOp : KVCache_StoreOpBase<"store_scale"> {
     - The target is a cache or a plain operand with scales; a scales operand has
       none of its own.
     - The value's element type is the scale dtype or f32.
+    - A vector is of fixed length.
+    - `alignment` (bytes, a promise about the address) is a power of two.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
     - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
       slots from a constant `dim` end at `G` at the latest.
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`.
-    - `alignment` (bytes, a promise about the address) is a power of two.
 
     Example:
     ```mlir

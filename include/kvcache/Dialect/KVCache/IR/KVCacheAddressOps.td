@@ -19,6 +19,7 @@ def KVCache_TableReadOp : KVCache_Op<"table_read", [NoMemoryEffect]> {
 
     **Constraints:**
     - The table is a rank-0 memref of `i32` with neither layout nor memory space.
+    - A vector is of fixed length.
     - `alignment` (bytes) is a power of two of at least 4.
 
     Example:
@@ -45,7 +46,7 @@ def KVCache_ByteViewOp : KVCache_Op<"byte_view", [
     **Constraints:**
     - The base is a rank-0 memref with neither layout nor memory space.
     - The result is a memref of the same element type with static shape and
-      identity layout.
+      identity layout in the default memory space.
 
     Example:
     ```mlir

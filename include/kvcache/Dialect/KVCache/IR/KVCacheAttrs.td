@@ -26,7 +26,10 @@ def KVCache_ParamsAttr : KVCache_Attr<"Params", "params"> {
     - `num_heads` is at least 1.
     - `head_size` is at least 1.
 
-    Example: `#kvcache.params<num_heads = 8, head_size = 128>`
+    Example:
+    ```mlir
+    #kvcache.params<num_heads = 8, head_size = 128>
+    ```
   }];
   let parameters = (ins
     "int64_t":$num_heads,
@@ -49,7 +52,10 @@ def KVCache_ScalesAttr : KVCache_Attr<"Scales", "scales"> {
     - `dtype` is f32, f16, bf16, f8E8M0FNU or f8E4M3FN.
     - `granularity` is at least 1.
 
-    Example: `#kvcache.scales<f32, granularity = 128, table = own>`
+    Example:
+    ```mlir
+    #kvcache.scales<f32, granularity = 128, table = own>
+    ```
   }];
   let parameters = (ins
     "::mlir::Type":$dtype,
@@ -75,8 +81,7 @@ def KVCache_LayoutAttr : KVCache_Attr<"Layout", "layout"> {
     - `page_size` is at least 1.
     - `i8` and `f4E2M1FN` values need `scales`.
     - `f4E2M1FN` values need an even `head_size` and an even `granularity`.
-    - One side of a page, `page_size * num_heads * head_size` elements and
-      bytes, is less than 2^32.
+    - One layer of one side of a page takes less than 2^32 bytes, in each pool.
 
     Example:
     ```mlir

@@ -41,17 +41,24 @@ def KVCache_GetPagedCacheOp : KVCache_Op<"get_paged_cache", [
     `generate-runtime-verification` turns it into checks.
 
     **Constraints:**
-    - `blocks` is a rank-6 memref of the layout's dtype (`i8` for f4E2M1FN) in
-      the default memory space whose `KD`, `P`, `H` and `D` are static and the
+    - `blocks` is a memref of the layout's dtype (`i8` for f4E2M1FN), of rank 6, in
+      the default memory space, whose `KD`, `P`, `H` and `D` are static and the
       layout's.
-    - All dimensions of a pool but the first are packed; a static page pitch is
-      at least the packed one and a multiple of `H*D`.
-    - `cache_lengths`, `lookup_table`, `max_prompt_length` and
-      `max_cache_length` are `i32` memrefs of the shapes above.
-    - `scales` is given exactly where the layout has scales, its dtype and `KD`,
-      `P`, `H`, `G` are the layout's, and a static `L` is that of `blocks`.
+    - It is strided and takes less than 2^63 bytes. All dimensions but the first
+      are packed (where they are more than 1 and the strides are static); a static
+      page pitch is at least the packed one and a multiple of `H*D`.
+    - `cache_lengths` and `lookup_table` are `i32` memrefs of the shapes above in
+      the default memory space, with last stride 1; rows of a table do not
+      overlap.
+    - `B` is that of `lookup_table`; its entries, padding included, and the
+      positions `M * P` are less than 2^32.
+    - `max_prompt_length` and `max_cache_length` are `i32` memrefs of one entry.
+    - `scales` and `scales_lookup_table` are absent where the layout has no scales.
+    - `scales` is given where the layout has scales and is, in dtype, shape and
+      strides, to them what `blocks` is to the values; a static `L` is that of
+      `blocks`.
     - `scales_lookup_table` is given exactly where the layout says `table = own`,
-      and has the shape of `lookup_table`.
+      and is as `lookup_table`, with the same `B` and `M`.
     - Without `scales_lookup_table`, static `NB` and `NBs` are the same.
 
     Example:
@@ -110,6 +117,8 @@ class KVCache_GetCacheOp<string side> : KVCache_DerivedOp<"get_" # side # "_cach
 def KVCache_GetKeyCacheOp : KVCache_GetCacheOp<"key"> {
   let summary = "the key cache of one layer";
   let description = [{
+    The keys of layer `layer`, counted from 0, and their scales.
+
     **Constraints:**
     - A constant `layer` is at least 0 and, where the number of layers is known,
       less than it.
@@ -124,6 +133,8 @@ def KVCache_GetKeyCacheOp : KVCache_GetCacheOp<"key"> {
 def KVCache_GetValueCacheOp : KVCache_GetCacheOp<"value"> {
   let summary = "the value cache of one layer";
   let description = [{
+    The values of layer `layer`, counted from 0, and their scales.
+
     **Constraints:**
     - The layout is not MLA: it has no value cache.
     - A constant `layer` is at least 0 and, where the number of layers is known,
@@ -131,7 +142,7 @@ def KVCache_GetValueCacheOp : KVCache_GetCacheOp<"value"> {
 
     Example:
     ```mlir
-    %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#kv>
+    %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#gqa>
     ```
   }];
 }
@@ -144,6 +155,9 @@ class KVCache_MakeOperandOp<string opMnemonic> : KVCache_DerivedOp<opMnemonic> {
 def KVCache_MHAOperandOp : KVCache_MakeOperandOp<"mha_operand"> {
   let summary = "the attention operand of a cache's values";
   let description = [{
+    An operand that reads the values of the cache: what an attention kernel takes
+    for its keys or values.
+
     Example:
     ```mlir
     %o = kvcache.mha_operand %k : !kvcache.cache<key, #kv>

@@ -17,10 +17,13 @@ def KVCache_CacheLengthOp : KVCache_LookupOp<"cache_length", [
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "tokens of a sequence that are in the cache before this step";
   let description = [{
+    Entry `batch` of `cache_lengths`, unsigned: the position of the first new
+    token of that sequence. The same for every layer, side and pool.
+
     **Constraints:**
+    - The policy is `assume` or `trap`.
     - A constant `batch` is at least 0 and, where the batch size is known, less
       than it.
-    - The policy is `assume` or `trap`.
 
     Example:
     ```mlir
@@ -48,6 +51,8 @@ def KVCache_MaxPromptLengthOp
     : KVCache_ScalarOp<"max_prompt_length", (outs Index:$length)> {
   let summary = "longest new prompt in the batch, in tokens";
   let description = [{
+    What `max_prompt_length` held when the collection was made, unsigned.
+
     Example:
     ```mlir
     %n = kvcache.max_prompt_length %k : !kvcache.cache<key, #kv>
@@ -59,6 +64,8 @@ def KVCache_MaxContextLengthOp
     : KVCache_ScalarOp<"max_context_length", (outs Index:$length)> {
   let summary = "most tokens, cached and new, of any sequence";
   let description = [{
+    What `max_cache_length` held when the collection was made, unsigned.
+
     Example:
     ```mlir
     %n = kvcache.max_context_length %k : !kvcache.cache<key, #kv>
@@ -112,9 +119,9 @@ def KVCache_RowIdxOp : KVCache_LookupOp<"row_idx", [
     layer.
 
     **Constraints:**
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`.
     - The policy is `assume` or `trap`.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
 
     Example:
     ```mlir
@@ -139,9 +146,9 @@ def KVCache_BlockRowIdxOp : KVCache_LookupOp<"block_row_idx", [
     and `t % P`. Coordinates of a TMA copy are 32-bit, and a row need not be.
 
     **Constraints:**
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`.
     - The policy is `assume` or `trap`.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
 
     Example:
     ```mlir
@@ -167,13 +174,14 @@ def KVCache_PopulateOp : KVCache_LookupOp<"populate"> {
     bytes, several entries are read at once.
 
     **Constraints:**
-    - The result is a vector of `BN` indices, and one of `BN` and `P` divides the
-      other.
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, `batch` is less than `B` and `token + BN` at most `M * P`; a constant
-      `token` is a multiple of the smaller of `BN` and `P`.
-    - `alignment` is a power of two of at least 4 bytes.
     - The policy is `assume` or `trap`.
+    - The result is a vector of `BN` indices of fixed length, and one of `BN` and
+      `P` divides the other.
+    - `alignment` is a power of two of at least 4 bytes.
+    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
+      known, `batch` is less than `B` and `token + BN` at most `M * P` (2^32 in any
+      case).
+    - A constant `token` is a multiple of the smaller of `BN` and `P`.
 
     Example:
     ```mlir
@@ -221,17 +229,18 @@ def KVCache_BlockPagedPtrOp : KVCache_PagedPtrOp<"block_paged_ptr"> {
     memrefs of `n` bytes, two elements each, with rows of `H*D/2`.
 
     **Constraints:**
+    - The policy is `assume` or `trap`.
     - The result's element type is the operand's dtype (`i8` for f4E2M1FN), its
-      strides are `[row, 1]`, its offset is dynamic, and its sizes are static.
+      sizes are static, its strides `[row, 1]`, its offset dynamic, and it lies in
+      the default memory space.
     - `tile` divides the page size.
-    - `n` is at most `D` elements or `G` scales; with a constant `dim`, what is
-      left from there.
+    - `n` is at least 1 and at most `D` elements or `G` scales.
+    - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
+      where the tables' shape is known; a token is less than 2^32 in any case.
+    - With a constant `token` all `tile` tokens lie in its page.
     - A constant `head` is at least 0 and less than `H`, a constant `dim` at
       least 0, less than `D` and, for f4E2M1FN values, even.
-    - Constant `batch` and `token` are at least 0 and, where the tables' shape is
-      known, less than `B` and `M * P`; with a constant `token` all `tile` tokens
-      lie in its page.
-    - The policy is `assume` or `trap`.
+    - With a constant `dim`, `n` is at most what is left of the head from there.
 
     Example:
     ```mlir

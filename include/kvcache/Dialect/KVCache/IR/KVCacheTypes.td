@@ -22,7 +22,10 @@ def KVCache_CollectionType : KVCache_Type<"Collection", "collection"> {
     All layers and sides of a paged cache with its tables and lengths, as
     `kvcache.get_paged_cache` builds it.
 
-    Example: `!kvcache.collection<#kv>`
+    Example:
+    ```mlir
+    !kvcache.collection<#kv>
+    ```
   }];
   let parameters = (ins "::mlir::kvcache::LayoutAttr":$layout);
   let assemblyFormat = "`<` $layout `>`";
@@ -47,10 +50,16 @@ class KVCache_SidedType<string name, string typeMnemonic, string pool>
 def KVCache_CacheType : KVCache_SidedType<"Cache", "cache", "values"> {
   let summary = "one layer of keys or values of a collection";
   let description = [{
+    What loads, stores and lookups speak to: the keys or the values of one layer,
+    with their scales where the layout has any.
+
     **Constraints:**
     - The side is `key` where the layout is MLA: it has no value cache.
 
-    Example: `!kvcache.cache<key, #kv>`
+    Example:
+    ```mlir
+    !kvcache.cache<key, #kv>
+    ```
   }];
 }
 
@@ -58,10 +67,16 @@ def KVCache_MHAOperandType
     : KVCache_SidedType<"MHAOperand", "mha_operand", "values"> {
   let summary = "an attention operand that reads the values of a cache";
   let description = [{
+    What an attention kernel takes in place of a dense matrix. It answers as its
+    cache does.
+
     **Constraints:**
     - The side is `key` where the layout is MLA: it has no value cache.
 
-    Example: `!kvcache.mha_operand<value, #kv>`
+    Example:
+    ```mlir
+    !kvcache.mha_operand<value, #gqa>
+    ```
   }];
 }
 
@@ -77,7 +92,10 @@ def KVCache_ScalesMHAOperandType
     - The side is `key` where the layout is MLA: it has no value cache.
     - The layout has scales.
 
-    Example: `!kvcache.scales_mha_operand<key, #kv>`
+    Example:
+    ```mlir
+    !kvcache.scales_mha_operand<key, #kv>
+    ```
   }];
 }
 

@@ -71,6 +71,9 @@ LayoutAttr getLayout(Type paged);
 /// The type of the same kind and side as `paged` with another layout.
 Type withLayout(Type paged, LayoutAttr layout);
 
+/// The pool that a lookup, load or store addresses.
+Pool getAccessedPool(Operation *access);
+
 /// The page pitch of `pool` in storage elements, where the memref's type says
 /// it.
 std::optional<int64_t> getStaticPitch(MemRefType pool);

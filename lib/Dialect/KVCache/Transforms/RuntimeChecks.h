@@ -1,0 +1,51 @@
+//===- RuntimeChecks.h - Building assertions --------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_RUNTIMECHECKS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_RUNTIMECHECKS_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::kvcache {
+
+/// Builds assertions about `index` values. What folds to true leaves nothing.
+class RuntimeChecks {
+public:
+  using MessageFn = function_ref<std::string(Operation *, StringRef)>;
+
+  RuntimeChecks(Operation *op, OpBuilder &builder, Location loc,
+                MessageFn message)
+      : b(loc, builder), op(op), message(message) {}
+
+  /// Asserts `condition`; `text` says what was expected.
+  void require(Value condition, const Twine &text);
+  /// Asserts `a predicate b`.
+  void require(Value a, arith::CmpIPredicate predicate, Value b,
+               const Twine &text) {
+    require(compare(a, predicate, b), text);
+  }
+
+  Value constant(int64_t value);
+  /// A size or stride as a value.
+  Value value(OpFoldResult number);
+  Value compare(Value a, arith::CmpIPredicate predicate, Value b);
+
+  ImplicitLocOpBuilder b;
+
+private:
+  Operation *op;
+  MessageFn message;
+};
+
+/// Implements the interface for `kvcache.get_paged_cache`, and for lookups and
+/// accesses.
+void attachCollectionRuntimeChecks(MLIRContext *context);
+void attachAccessRuntimeChecks(MLIRContext *context);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_RUNTIMECHECKS_H

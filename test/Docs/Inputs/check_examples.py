@@ -1,0 +1,128 @@
+"""Checks the documentation of the kvcache dialect in its TableGen files.
+
+Each op must have a summary, a description, a list of constraints where it has a
+verifier, and an example of itself; each attribute and type an example. Every
+example must parse, in a function whose arguments are the values it uses but does
+not define. Each op must occur in the tests of the ops.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+LAYOUTS = {
+    "#kv": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, "
+    "page_size = 64, scales = <f32, granularity = 128, table = own>>",
+    "#gqa": "#kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>",
+    "#shared": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128>, "
+    "page_size = 64, scales = <f32, granularity = 128>>",
+    "#own": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128>, "
+    "page_size = 64, scales = <f32, granularity = 128, table = own>>",
+}
+
+
+def definitions(source, llvm_include):
+    """Yields (kind, name, record) of the dialect's ops, attributes and types."""
+    folder = os.path.join(source, "include")
+    path = os.path.join(folder, "kvcache/Dialect/KVCache/IR/KVCacheOps.td")
+    dump = subprocess.run(
+        ["llvm-tblgen", "--dump-json", "-I", folder, "-I", llvm_include, path],
+        check=True, capture_output=True, text=True).stdout
+    records = json.loads(dump)
+    for kind, name in (("Op", "opName"), ("AttrDef", "mnemonic"), ("TypeDef", "mnemonic")):
+        for key in records["!instanceof"].get(kind, []):
+            record = records[key]
+            dialect = record.get("opDialect") or record.get("dialect")
+            if dialect and dialect["def"] == "KVCache_Dialect":
+                yield kind, record[name], record
+
+
+def argument_type(name, example):
+    """The type of a value that an example uses, as the example states it."""
+    for pattern in (
+            # %x : type, as get_paged_cache writes its operands
+            rf"\({name} : (.*?)\)(?=\s|$)",
+            # op … %x[…] … : type and op %x : type
+            rf"= kvcache\.\w+ (?:\w+ )?{name}\b[^:]*: (\S+<.*?>)(?:$| ->| to|\s*$)"):
+        match = re.search(pattern, example, re.M | re.S)
+        if match:
+            return match[1]
+    return None
+
+
+def wrap(example):
+    """The example as a whole program."""
+    # An alias that the example defines takes the place of the standard one.
+    defined = set(re.findall(r"^(#\w+) =", example, re.M))
+    program = "".join(f"{alias} = {text}\n" for alias, text in LAYOUTS.items()
+                      if alias not in defined)
+    if example.startswith("!"):
+        return program + f"func.func private @example({example})\n"
+    if defined:
+        return program + example + f"\nfunc.func private @example(!kvcache.collection<{defined.pop()}>)\n"
+    if example.startswith("#"):
+        return program + f"func.func private @example() attributes {{kvcache_test.a = {example}}}\n"
+    results = set()
+    for left in re.findall(r"^\s*((?:%\w+(?:, )?)+) =", example, re.M):
+        results.update(re.findall(r"%\w+", left))
+    arguments = []
+    for name in dict.fromkeys(re.findall(r"%\w+", example)):
+        if name in results:
+            continue
+        kind = argument_type(name, example)
+        store = re.search(rf"kvcache\.store\w* (?:\w+ )?(%\w+), (%\w+)\[.*?: (.*?), (!.*)$", example, re.S)
+        if store and name in store.groups()[:2]:
+            kind = store[3] if name == store[1] else store[4].strip()
+        elif kind is None and "table_read" in example:
+            kind = "i32"
+        arguments.append(f"{name}: {kind or 'index'}")
+    return program + f"func.func @example({', '.join(arguments)}) {{\n{example}\n  return\n}}\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--llvm-include", required=True)
+    parser.add_argument("--ops-test", required=True)
+    options = parser.parse_args()
+    with open(options.ops_test, encoding="utf-8") as file:
+        tested = "\n".join(line for line in file if not line.lstrip().startswith("//"))
+
+    faults, ops, examples = [], 0, 0
+    for kind, name, record in definitions(options.source, options.llvm_include):
+        what = f"{kind} {name}"
+        text = record["description"] or ""
+        found = re.findall(r"```mlir\n(.*?)```", text, re.S)
+        if not found:
+            faults.append(f"{what}: no example")
+        if not record.get("summary"):
+            faults.append(f"{what}: no summary")
+        if kind == "Op":
+            ops += 1
+            if not text.split("**Constraints:**")[0].split("Example:")[0].strip():
+                faults.append(f"{what}: no semantics before constraints and example")
+            if record["hasVerifier"] and "**Constraints:**" not in text:
+                faults.append(f"{what}: a verifier, but no constraints")
+            if found and not any(re.search(rf"kvcache\.{name}\b", e) for e in found):
+                faults.append(f"{what}: its examples do not show it")
+            if not re.search(rf"\bkvcache\.{name}\b", tested):
+                faults.append(f"{what}: not in {options.ops_test}")
+        for example in found:
+            examples += 1
+            program = wrap("\n".join(line.strip() for line in example.strip().splitlines()))
+            run = subprocess.run(["kvcache-opt", "-o", os.devnull], input=program,
+                                 capture_output=True, text=True)
+            if run.returncode:
+                faults.append(f"{what}: its example does not parse\n{program}\n{run.stderr}")
+    if ops == 0 or examples < ops:
+        faults.append(f"found {ops} ops and {examples} examples only")
+    print(f"{ops} ops, {examples} examples, {len(faults)} faults")
+    print("\n".join(faults))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
