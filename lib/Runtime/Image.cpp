@@ -53,6 +53,13 @@ bool startsWith(const char *data, size_t bytes, const char *magic,
 
 Result<std::string> decompress(const char *payload, uint64_t compressedBytes,
                                uint64_t textBytes) {
+  // Two witnesses of the size, before it costs memory.
+  unsigned long long frameBytes =
+      ZSTD_getFrameContentSize(payload, compressedBytes);
+  if (frameBytes != textBytes && frameBytes != ZSTD_CONTENTSIZE_UNKNOWN)
+    return Status::error("corrupt fatbin: an entry promises " +
+                         std::to_string(textBytes) +
+                         " bytes of PTX, its compressed data do not");
   std::string text(textBytes, '\0');
   size_t got = ZSTD_decompress(&text[0], text.size(), payload, compressedBytes);
   if (ZSTD_isError(got))
