@@ -98,3 +98,17 @@ func.func @constant_slot(%k: !kvcache.cache<key, #kv>, %b: index, %t: index) -> 
   // CHECK: return %[[BLOCK]], %[[SLOT]], %[[B2]], %[[S2]]
   return %0, %1, %2, %3 : index, index, index, index
 }
+
+// A policy that checks sees what is out of range: nothing is replaced.
+// CHECK-LABEL: func @checked
+// CHECK-SAME: %[[K:.*]]: !kvcache.cache<key, {{.*}}>, %[[B:.*]]: index, %[[T:.*]]: index, %[[H:.*]]: index, %[[D:.*]]: index
+func.func @checked(%k: !kvcache.cache<key, #mla>, %b: index, %t: index, %h: index, %d: index) -> (f32, memref<1x1xf32, strided<[1, 1], offset: ?>>, index) {
+  // CHECK: kvcache.load_scale skip %[[K]][%[[B]], %[[T]], %[[H]], %[[D]]]
+  %0 = kvcache.load_scale skip %k[%b, %t, %h, %d] : !kvcache.cache<key, #mla> -> f32
+  // CHECK: kvcache.scales_block_paged_ptr trap %[[K]][%[[B]], %[[T]], %[[H]], %[[D]]]
+  %1 = kvcache.scales_block_paged_ptr trap %k[%b, %t, %h, %d] : !kvcache.cache<key, #mla> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
+  // CHECK: %{{.*}}, %[[ROW:.*]] = kvcache.block_row_idx trap
+  %2, %3 = kvcache.block_row_idx trap %k[%b, %t] : !kvcache.cache<key, #mla>
+  // CHECK: return {{.*}}, %[[ROW]]
+  return %0, %1, %3 : f32, memref<1x1xf32, strided<[1, 1], offset: ?>>, index
+}

@@ -74,7 +74,9 @@ struct NormalizeCoordinates : public OpRewritePattern<PagedOp> {
       rewriter.modifyOpInPlace(op, [&] { operand.set(value); });
       changed = true;
     };
-    if (layout.getNumHeads() == 1)
+    // A policy that checks must see what is out of range.
+    bool inRange = op.getPolicy() == OutOfRange::assume;
+    if (inRange && layout.getNumHeads() == 1)
       set(op.getHeadMutable(), 0);
 
     Value dim = op.getDim();
@@ -82,7 +84,7 @@ struct NormalizeCoordinates : public OpRewritePattern<PagedOp> {
       return success(changed);
     std::optional<int64_t> element = getConstant(dim);
     if (getAccessedPool(op) == Pool::scales) {
-      if (layout.getScaleSlots() == 1)
+      if (inRange && layout.getScaleSlots() == 1)
         element = 0;
       else if (element)
         element = *element - *element % layout.getGranularity();
@@ -114,7 +116,8 @@ struct FoldConstantSlot : public OpRewritePattern<BlockRowIdxOp> {
     std::optional<int64_t> token = getConstant(op.getToken());
     if (pageSize == 1)
       token = 0;
-    if (!token || op.getRow().use_empty())
+    if (!token || op.getRow().use_empty() ||
+        op.getPolicy() != OutOfRange::assume)
       return failure();
     rewriter.replaceAllUsesWith(
         op.getRow(), arith::ConstantIndexOp::create(rewriter, op.getLoc(),
