@@ -21,6 +21,9 @@ namespace ptxsim::ast {
 struct Location {
   /// `.loc`: index of the `.file`, 0 if none.
   uint32_t file = 0, line = 0, column = 0;
+  /// `inlined_at`: where the function of this place was called; line 0 if it
+  /// was not inlined.
+  uint32_t callFile = 0, callLine = 0, callColumn = 0;
 };
 
 /// The address of `symbol` plus `addend`, stored into an initialiser.

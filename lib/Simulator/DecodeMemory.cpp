@@ -219,7 +219,7 @@ void decodeFence(Statement &s) {
   s.takeScopeAndSemantics();
   s.takeOneOf({"gl"});
   s.expectOperands(0);
-  s.emit(InstClass::Barrier, fenceHandler);
+  s.emit(InstClass::Barrier, nothingHandler);
 }
 
 /// createpolicy makes a cache policy, which means nothing here.

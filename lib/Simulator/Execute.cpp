@@ -75,6 +75,21 @@ static uint32_t nextMeeting(const Warp &warp, uint32_t pc) {
   return ~0u;
 }
 
+/// Where nothing else can run, a group that waits at an aligned barrier for the
+/// rest of its warp waits in vain: makes it ready. False if there is none.
+static bool endGathering(Warp &warp) {
+  if (isReady(warp))
+    return false;
+  const Inst *code = warp.block->launch->program->code.data();
+  for (unsigned i = 0; i < warp.numGroups; ++i)
+    if (warp.groups[i].state == LaneGroup::AtCollective &&
+        code[warp.groups[i].pc].flow == Flow::Barrier) {
+      warp.groups[i].state = LaneGroup::Ready;
+      return true;
+    }
+  return false;
+}
+
 namespace {
 
 /// One turn of a warp.
@@ -306,6 +321,11 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
       return true;
     }
     putGroup(warp, pc + 1, mask & ~active);
+    // The code of the other lanes may lie behind the barrier and lead to it.
+    if (inst.flags & BarrierAligned && isReady(warp)) {
+      putGroup(warp, pc, active, LaneGroup::AtCollective);
+      return false;
+    }
     arriveAtBarrier(warp, inst, active, pc + 1);
     return false;
   case Flow::ClusterWait:
@@ -428,11 +448,13 @@ void Turn::warpBarrier(const Inst &inst, uint32_t pc, uint32_t active) {
 template <bool Observed> TurnEnd Turn::loop() {
   while (!warp.block->launch->stop.load(std::memory_order_relaxed)) {
     int index = pickGroup(warp);
+    if (index < 0 && endGathering(warp))
+      index = pickGroup(warp);
     if (index < 0)
       return warp.live ? TurnEnd::Blocked : TurnEnd::Finished;
     LaneGroup group = takeGroup(warp, unsigned(index));
     if (!runGroup<Observed>(group)) {
-      bool ready = isReady(warp);
+      bool ready = isReady(warp) || endGathering(warp);
       warp.yield = false;
       return ready       ? TurnEnd::Yielded
              : warp.live ? TurnEnd::Blocked

@@ -121,13 +121,18 @@ Report *ptxsim::addFinding(Warp &warp, const Inst &inst, unsigned lane,
   const InstInfo &info = program.info[pc];
   report.ptxLine = info.line;
   report.ptxText = instructionText(program, inst);
-  if (info.location.line) {
+  auto place = [&](uint32_t file, uint32_t line, uint32_t column) {
+    SourceLocation source;
     const std::vector<std::string> &files = program.module->files;
-    if (info.location.file < files.size())
-      report.source.file = files[info.location.file];
-    report.source.line = info.location.line;
-    report.source.column = info.location.column;
-  }
+    if (line && file < files.size())
+      source.file = files[file];
+    source.line = line;
+    source.column = column;
+    return source;
+  };
+  const ast::Location &at = info.location;
+  report.source = place(at.file, at.line, at.column);
+  report.caller = place(at.callFile, at.callLine, at.callColumn);
   return &report;
 }
 

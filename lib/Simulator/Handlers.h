@@ -45,7 +45,6 @@ void loadHandler(Warp &, const Inst &, uint32_t);
 void storeHandler(Warp &, const Inst &, uint32_t);
 /// Parameters of the kernel are the same for all lanes.
 void loadParamHandler(Warp &, const Inst &, uint32_t);
-void fenceHandler(Warp &, const Inst &, uint32_t);
 void prefetchHandler(Warp &, const Inst &, uint32_t);
 
 /// Address of a lane: register plus displacement, or the displacement alone.

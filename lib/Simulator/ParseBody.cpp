@@ -120,8 +120,10 @@ bool Parser::parseLoc() {
   for (uint64_t &field : v)
     if (!expectInteger(field, 0xffffffff, "a number after .loc"))
       return false;
-  location = {uint32_t(v[0]), uint32_t(v[1]), uint32_t(v[2])};
-  // Inlined code keeps the place in the inlined function.
+  location = {};
+  location.file = uint32_t(v[0]);
+  location.line = uint32_t(v[1]);
+  location.column = uint32_t(v[2]);
   if (!peek().is(','))
     return true;
   while (eat(',')) {
@@ -137,9 +139,12 @@ bool Parser::parseLoc() {
           return false;
       }
     } else if (what == "inlined_at") {
-      for (int i = 0; i < 3; ++i)
-        if (!expectInteger(v[0], 0xffffffff, "a number after inlined_at"))
+      for (uint64_t &field : v)
+        if (!expectInteger(field, 0xffffffff, "a number after inlined_at"))
           return false;
+      location.callFile = uint32_t(v[0]);
+      location.callLine = uint32_t(v[1]);
+      location.callColumn = uint32_t(v[2]);
     } else {
       return fail(peek(),
                   "unknown word '" + std::string(what) + "' after .loc");

@@ -197,7 +197,8 @@ GlobalRaces::~GlobalRaces() {
 }
 
 /// An access of `block` at `time` happened before: the block has since made a
-/// strong access, and block `now` a later one.
+/// strong access, and block `now` a later one. A fence alone orders nothing:
+/// something must be passed from one block to the other.
 bool GlobalRaces::ordered(uint32_t block, uint32_t time, uint32_t now) const {
   auto released = strongTimes.find(block), acquired = strongTimes.find(now);
   if (released == strongTimes.end() || acquired == strongTimes.end())

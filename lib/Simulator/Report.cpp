@@ -63,6 +63,8 @@ std::string Report::text() const {
          triple(thread) + "\n";
   if (source.known())
     out += "    source " + place(source) + "\n";
+  if (caller.known())
+    out += "    inlined at " + place(caller) + "\n";
   out += "    ptx line " + std::to_string(ptxLine) + ": " + ptxText + "\n";
   if (hasAddress) {
     out += "    address " + hex(address);
@@ -96,6 +98,10 @@ std::string Report::json() const {
     object.field("file", source.file)
         .field("line", source.line)
         .field("column", source.column);
+  if (caller.known())
+    object.field("caller_file", caller.file)
+        .field("caller_line", caller.line)
+        .field("caller_column", caller.column);
   if (hasAddress)
     object.field("address", hex(address)).field("nearest", nearest);
   if (!detail.empty())

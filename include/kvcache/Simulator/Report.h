@@ -57,6 +57,8 @@ struct Report {
   uint32_t ptxLine = 0;
   std::string ptxText;
   SourceLocation source;
+  /// Where the function that `source` lies in was called, if it was inlined.
+  SourceLocation caller;
   /// Address of the access where there is one.
   bool hasAddress = false;
   uint64_t address = 0;

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""check.py SOURCE.cu KERNELS.ptx DIRECTORY
+
+Runs the kernels of a source file with every check. Those that launches.py has
+must give NumPy's results and no finding; those whose names carry a fault must
+give findings, all of them on the lines that say so:
+
+    //! kernel: tools, block, thread
+
+Tools are separated by blanks; block and thread are x indices, or - for any.
+With the word "only" no other tools run."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+from launches import LAUNCHES, Out
+
+source, ptx, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+failures = []
+
+marks = {}
+for number, text in enumerate(open(source), 1):
+    for match in re.finditer(r"//! (\w+): ([\w ]+), (\d+|-), (\d+|-)", text):
+        name, tools, block, thread = match.groups()
+        marks.setdefault(name, []).append((number, tools.split(), block, thread))
+
+listing = subprocess.run(["ptxsim", ptx, "--list"], capture_output=True, text=True)
+kernels = re.findall(r"^(\w+)$", listing.stdout, re.M)
+assert kernels, listing.stdout + listing.stderr
+ran = {"right": 0, "faulty": 0}
+
+
+def launch_of(kernel):
+    names = [n for n in LAUNCHES if kernel == n or kernel.startswith(n + "_")]
+    return LAUNCHES[max(names, key=len)]
+
+
+def run(kernel, seed):
+    """Gives the process, its findings and its outputs."""
+    launch = launch_of(kernel)
+    named = {t for _, tools, _, _ in marks.get(kernel, []) for t in tools}
+    tools = ",".join(sorted(named - {"only"})) if "only" in named else "all"
+    command = ["ptxsim", ptx, "--kernel", kernel, "--grid", launch.grid, "--block",
+               launch.block, "--tool", tools, "--json", "--seed", str(seed),
+               "--limit", "20000000"]
+    outputs = []
+    for k, argument in enumerate(launch.arguments):
+        path = os.path.join(directory, f"{k}.npy")
+        if isinstance(argument, str):
+            command += ["--arg", argument]
+            continue
+        if isinstance(argument, Out):
+            zero = argument.zero and kernel not in launch.uninitialised
+            command += ["--arg", f"{'zero' if zero else 'out'}:{path}={argument.type}"]
+            outputs.append(path)
+        else:
+            np.save(path, argument)
+            command += ["--arg", path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    # What the kernel prints comes before the JSON object.
+    begin = done.stdout.find('{"outcome"')
+    if begin < 0:
+        return done, None, outputs
+    findings = json.loads(done.stdout[begin:])["reports"]
+    return done, findings, outputs
+
+
+for kernel in kernels:
+    faulty = kernel not in LAUNCHES
+    for seed in (0, 7):
+        done, findings, outputs = run(kernel, seed)
+        where = f"{kernel}, seed {seed}"
+        if findings is None:
+            failures.append(f"{where}: {done.stdout[-800:]}{done.stderr[-800:]}")
+            continue
+        if not faulty:
+            if findings or done.returncode:
+                failures.append(f"{where}: {done.stderr} "
+                                f"{json.dumps(findings, indent=1)[:1500]}")
+                continue
+            results = [np.load(path) for path in outputs]
+            try:
+                LAUNCHES[kernel].check(done.stdout, *results)
+            except AssertionError as error:
+                failures.append(f"{where}: {error}")
+            ran["right"] += 1
+            continue
+        expected = marks.get(kernel)
+        if not expected:
+            failures.append(f"{kernel}: no line of {source} is marked")
+            continue
+        ran["faulty"] += 1
+        if not findings or done.returncode != 1:
+            failures.append(f"{where}: nothing found, exit status {done.returncode}")
+        for finding in findings:
+            # Either may lie in a header whose function was inlined.
+            places = [(os.path.basename(finding.get(prefix + "file", "")),
+                       finding.get(prefix + "line")) for prefix in ("", "caller_")]
+            ok = any(
+                (os.path.basename(source), line) in places
+                and finding["tool"] in tools
+                # Another order of warps may meet the fault elsewhere first.
+                and (seed or block in ("-", str(finding["block"][0])))
+                and (seed or thread in ("-", str(finding["thread"][0])))
+                for line, tools, block, thread in expected)
+            if not ok or finding["kernel"] != kernel:
+                failures.append(f"{where}: unexpected {json.dumps(finding)}")
+        if expected[0][1] and findings:
+            tools = {t for _, ts, _, _ in expected for t in ts[:1]}
+            if not tools & {f["tool"] for f in findings}:
+                failures.append(f"{where}: nothing by {sorted(tools)}")
+
+for name in marks:
+    if name not in kernels:
+        failures.append(f"{source}: marks {name}, which is no kernel")
+print(*failures, sep="\n")
+print(f"{len(kernels)} kernels, {ran['right']} right runs, {ran['faulty']} faulty "
+      f"runs, {len(failures)} failures")
+sys.exit(1 if failures or not ran["right"] else 0)

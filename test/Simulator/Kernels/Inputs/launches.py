@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How each kernel is launched, and what NumPy says it must give."""
+import ml_dtypes
+import numpy as np
+
+rng = np.random.default_rng(11)
+
+
+class Out:
+    """An output buffer of a type such as "f32[4,8]"."""
+
+    def __init__(self, type, zero=False):
+        self.type, self.zero = type, zero
+
+
+class Launch:
+    def __init__(self, grid, block, arguments, check, uninitialised=()):
+        self.grid, self.block, self.arguments = grid, block, arguments
+        self.check, self.uninitialised = check, uninitialised
+
+
+def same(want, tolerance=0.0):
+    """Checks the last output."""
+    def check(text, *results):
+        np.testing.assert_allclose(results[-1].ravel(), np.ravel(want),
+                                   rtol=tolerance, atol=tolerance)
+    return check
+
+
+def integers(low, high, *shape):
+    return rng.integers(low, high, shape).astype(np.int32)
+
+
+def whole_floats(low, high, *shape):
+    """Floats whose sums are exact in any order."""
+    return rng.integers(low, high, shape).astype(np.float32)
+
+
+LAUNCHES = {}
+
+x = whole_floats(-50, 50, 1000)
+LAUNCHES["reduce_shared"] = Launch(
+    "4", "256", [x, Out("f32[4]"), "s32:1000"],
+    same(np.resize(np.append(x, np.zeros(24, np.float32)), (4, 256)).sum(1)))
+
+x = integers(-1000, 1000, 3, 128)
+LAUNCHES["reduce_warp"] = Launch("3", "128", [x, Out("s32[3]")], same(x.sum(1)))
+
+a, b = whole_floats(-9, 9, 700), whole_floats(-9, 9, 700)
+LAUNCHES["dot"] = Launch("3", "64", [a, b, Out("f32[1]", zero=True), "s32:700"],
+                         same([np.dot(a, b)]), uninitialised=("dot_no_init",))
+
+x = integers(-1000, 1000, 6, 64)
+LAUNCHES["last_block"] = Launch(
+    "6", "64", [x, Out("s32[6]"), Out("s32[1]", zero=True), Out("s32[1]")],
+    same([x.sum()]))
+
+x = rng.permutation(3000).reshape(3, 1000).astype(np.float32)
+x[:, 900] = x[:, 3]
+LAUNCHES["argmax"] = Launch("3", "256", [x, Out("s32[3]"), "s32:1000"],
+                            same(x.argmax(1)))
+
+x = integers(-1000, 1000, 2, 256)
+LAUNCHES["scan_block"] = Launch("2", "256", [x, Out("s32[2,256]")],
+                                same(np.cumsum(x, 1)))
+x = integers(-1000, 1000, 8, 32)
+LAUNCHES["scan_warp"] = Launch("2", "128", [x, Out("s32[8,32]")],
+                               same(np.cumsum(x, 1)))
+
+x = integers(-100, 100, 500)
+kept = np.sort(x[x > 0])
+
+
+def check_compact(text, out, count):
+    assert count[0] == len(kept), count
+    np.testing.assert_array_equal(np.sort(out), kept)
+
+
+LAUNCHES["compact"] = Launch(
+    "4", "128", [x, Out(f"s32[{len(kept)}]"), Out("s32[1]", zero=True), "s32:500"],
+    check_compact)
+
+x = rng.integers(0, 1 << 32, 256).astype(np.uint32)
+LAUNCHES["radix_pass"] = Launch(
+    "1", "256", [x, Out("u32[256]"), "s32:6"],
+    same(x[np.argsort(x >> 6 & 3, kind="stable")]))
+
+x = integers(-1000, 1000, 2, 256)
+LAUNCHES["bitonic"] = Launch("2", "256", [x, Out("s32[2,256]")], same(np.sort(x, 1)))
+
+x = whole_floats(0, 1000, 50, 71)
+LAUNCHES["transpose"] = Launch(
+    "3,2", "32,8", [x, Out("f32[71,50]"), "s32:50", "s32:71"], same(x.T))
+
+m, v = whole_floats(-9, 9, 6, 256), whole_floats(-9, 9, 256)
+LAUNCHES["matvec"] = Launch(
+    "2", "128", [m, v, Out("f32[6]"), "s32:6", "s32:256"], same(m @ v))
+
+a, b = whole_floats(-9, 9, 48, 48), whole_floats(-9, 9, 48, 48)
+LAUNCHES["matmul_tiled"] = Launch("3,3", "16,16", [a, b, Out("f32[48,48]"), "s32:48"],
+                                  same(a @ b))
+
+a = rng.integers(-8, 9, (32, 64)).astype(np.float16)
+b = rng.integers(-8, 9, (64, 24)).astype(np.float16)
+LAUNCHES["matmul_tensor"] = Launch(
+    "3,2", "32", [a.view(np.int16), b.view(np.int16), Out("f32[32,24]"), "s32:24",
+                  "s32:64"], same(a.astype(np.float32) @ b.astype(np.float32)))
+
+x = rng.normal(0, 3, (3, 200)).astype(np.float32)
+e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+LAUNCHES["softmax"] = Launch("3", "128", [x, Out("f32[3,200]"), "s32:200"],
+                             same(e / e.sum(1, keepdims=True), 3e-6))
+
+x = rng.normal(1, 2, (3, 200)).astype(np.float32)
+gamma, beta = (rng.normal(0, 1, 200).astype(np.float32) for _ in range(2))
+d = x.astype(np.float64)
+mean, variance = d.mean(1, keepdims=True), d.var(1, keepdims=True)
+LAUNCHES["layernorm"] = Launch(
+    "3", "128", [x, gamma, beta, Out("f32[3,200]"), "s32:200"],
+    same((d - mean) / np.sqrt(variance + 1e-5) * gamma + beta, 2e-5))
+
+x = (rng.normal(0, 1, (16, 128)) * 2.0 ** rng.integers(-8, 12, (16, 1))).astype(np.float32)
+
+
+def check_quantise(text, codes, scales, x=x):
+    largest = np.abs(x).max(1) * scales
+    assert ((largest <= 448) & (largest >= 224)).all(), largest
+    assert (np.log2(scales) % 1 == 0).all(), scales
+    want = (x * scales[:, None]).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+    np.testing.assert_array_equal(codes, want)
+
+
+LAUNCHES["quantise"] = Launch("16", "32", [x, Out("u8[16,128]"), Out("f32[16]")],
+                              check_quantise)
+
+x = rng.integers(0, 256, 1500).astype(np.uint8)
+LAUNCHES["histogram"] = Launch(
+    "3", "128", [x, Out("s32[64]", zero=True), "s32:1500"],
+    same(np.bincount(x % 64, minlength=64)))
+LAUNCHES["spin_lock"] = Launch(
+    "3", "64", [Out("s32[1]", zero=True), Out("s32[1]", zero=True)], same([192]))
+
+table, index = whole_floats(0, 99, 20, 70), integers(0, 19, 9)
+index[5] = 19
+LAUNCHES["gather"] = Launch("9", "32", [table, index, Out("f32[9,70]"), "s32:70"],
+                            same(table[index]))
+
+x, order = integers(0, 1000, 300), rng.permutation(300).astype(np.int32)
+scattered = np.empty_like(x)
+scattered[order] = x
+LAUNCHES["scatter"] = Launch("3", "128", [x, order, Out("s32[300]"), "s32:300"],
+                             same(scattered))
+
+x = integers(-100, 100, 300)
+padded = np.pad(x, 3, mode="edge")
+LAUNCHES["stencil"] = Launch(
+    "3", "128", [x, Out("s32[300]"), "s32:300"],
+    same(np.lib.stride_tricks.sliding_window_view(padded, 7).sum(1)))
+
+x = integers(-100, 100, 2, 5, 256)
+mixed = np.zeros(64, np.int64)
+for k in range(4):
+    mixed += x.sum((0, 1))[(np.arange(64) + 64 * k + 17) % 256]
+LAUNCHES["double_buffer"] = Launch(
+    "2", "64", [x, Out("s32[64]", zero=True), "s32:5"], same(mixed))
+
+x = integers(-100, 100, 32)
+total = np.zeros(32, np.int64)
+for k in reversed(range(8)):
+    total = 3 * total + (x.astype(np.int64) * (k + 1) ^ x[k])
+LAUNCHES["local_stack"] = Launch("1", "32", [x, Out("s32[32]"), "s32:8"],
+                                 same(total.astype(np.int32)))
+
+x = integers(-100, 100, 64)
+groups = x.reshape(8, 8)
+LAUNCHES["exchange"] = Launch(
+    "1", "64", [x, Out("s32[64]")],
+    same(sum(w * np.roll(groups, -k, 1) for k, w in enumerate((1, -2, 3, -4)))))
+
+x = integers(-100, 100, 2, 32)
+
+
+def check_say(text, x=x):
+    for block in (0, 1):
+        for thread in (0, 16):
+            value = x[block, thread]
+            line = f"block {block} thread {thread} has {value}, half {value / 2:g} done"
+            assert text.count(line + "\n") == 1, text
+
+
+LAUNCHES["say"] = Launch("2", "32", [x], check_say)
