@@ -72,7 +72,9 @@ static char *resolveShared(Warp &warp, const Inst &inst, unsigned lane,
 
 static char *resolveGlobal(Warp &warp, const Inst &inst, unsigned lane,
                            uint64_t address, unsigned bytes, AccessMode mode) {
-  const Allocation *a = warp.block->launch->memory->find(address);
+  const Allocation *a = warp.worker->lastAllocation;
+  if (!a || address < a->begin || address >= a->end)
+    a = warp.worker->lastAllocation = warp.block->launch->memory->find(address);
   if (!a || bytes > a->end - address)
     return outOfBounds(warp, inst, lane, address, bytes, Space::Global, mode);
   if (mode != AccessMode::Read && a->readOnly)

@@ -115,6 +115,9 @@ private:
   const unsigned unit;
   uint32_t clock = 1;
   std::map<const Allocation *, Shadow> shadows;
+  /// The shadow of the last access.
+  const Allocation *lastAllocation = nullptr;
+  Cell *lastCells = nullptr;
   /// Times of strong accesses, per block.
   std::map<uint32_t, std::vector<uint32_t>> strongTimes;
 };

@@ -8,11 +8,6 @@
 
 using namespace ptxsim;
 
-static const Allocation *findAllocation(const Launch &launch,
-                                        uint64_t address) {
-  return launch.memory->find(address);
-}
-
 Dim3 ptxsim::threadIndex(const Launch &launch, uint32_t thread) {
   const Dim3 &block = launch.config.block;
   return {thread % block.x, thread / block.x % block.y,
@@ -89,10 +84,7 @@ std::string ptxsim::describeAddress(Warp &warp, uint64_t address, Space space) {
            std::to_string(program.kernel->info.paramBytes) +
            " bytes of parameters";
   default:
-    if (findAllocation(launch, address) || !launch.memory->live.empty() ||
-        !launch.memory->freed.empty())
-      return launch.memory->describe(address);
-    return "no memory has been allocated";
+    return launch.memory->describe(address);
   }
 }
 

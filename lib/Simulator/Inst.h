@@ -165,17 +165,17 @@ PTXSIM_INLINE void writeLane(Warp &warp, uint32_t slot, unsigned width,
 }
 
 #if defined(__clang__)
-#define PTXSIM_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
+// Unrolling first would leave nothing to vectorise.
+#define PTXSIM_VECTORIZE _Pragma("clang loop vectorize(enable) unroll(disable)")
 #else
 #define PTXSIM_VECTORIZE _Pragma("GCC ivdep")
 #endif
 
 /// Calls `body(element)` for the elements of the lanes in `mask`; a lane has
-/// Pack elements. Full warps take the loop that vectorises.
+/// Pack elements.
 template <unsigned Pack = 1, typename Body>
 PTXSIM_INLINE void forLanes(uint32_t mask, Body body) {
   if (mask == ~0u) {
-    PTXSIM_VECTORIZE
     for (unsigned e = 0; e < 32 * Pack; ++e)
       body(e);
     return;
@@ -184,6 +184,26 @@ PTXSIM_INLINE void forLanes(uint32_t mask, Body body) {
     unsigned lane = unsigned(__builtin_ctz(mask));
     for (unsigned k = 0; k < Pack; ++k)
       body(lane * Pack + k);
+  }
+}
+
+/// Sets d[element] to `value(element)`. The values of a full warp are collected
+/// first: nothing aliases them, so that this vectorises whether or not the
+/// destination is a source.
+template <unsigned Pack = 1, typename T, typename Value>
+PTXSIM_INLINE void setLanes(uint32_t mask, T *d, Value value) {
+  if (mask == ~0u) {
+    alignas(64) T values[32 * Pack];
+    PTXSIM_VECTORIZE
+    for (unsigned e = 0; e < 32 * Pack; ++e)
+      values[e] = value(e);
+    memcpy(d, values, sizeof values);
+    return;
+  }
+  for (; mask; mask &= mask - 1) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    for (unsigned k = 0; k < Pack; ++k)
+      d[lane * Pack + k] = value(lane * Pack + k);
   }
 }
 

@@ -248,19 +248,21 @@ void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
     return;
   Launch &launch = *warp.block->launch;
   GlobalRaces &races = *launch.globalRaces;
-  auto [it, isNew] = races.shadows.try_emplace(&allocation);
-  GlobalRaces::Shadow &shadow = it->second;
-  if (isNew) {
-    uint64_t units = (allocation.end - allocation.begin) / races.unit + 2;
-    shadow.bytes = size_t(units * sizeof(GlobalRaces::Cell));
-    shadow.cells = static_cast<GlobalRaces::Cell *>(mapMemory(shadow.bytes));
+  if (races.lastAllocation != &allocation) {
+    auto [it, isNew] = races.shadows.try_emplace(&allocation);
+    GlobalRaces::Shadow &shadow = it->second;
+    if (isNew) {
+      uint64_t units = (allocation.end - allocation.begin) / races.unit + 2;
+      shadow.bytes = size_t(units * sizeof(GlobalRaces::Cell));
+      shadow.cells = static_cast<GlobalRaces::Cell *>(mapMemory(shadow.bytes));
+    }
     if (!shadow.cells) {
       warp.worker->fail(warp, "out of memory for the race check");
       return;
     }
+    races.lastAllocation = &allocation;
+    races.lastCells = shadow.cells;
   }
-  if (!shadow.cells)
-    return;
   bool strong = mode == AccessMode::Atomic || inst.flags & AccessStrong;
   uint32_t self = uint32_t(warp.block->linear + 1);
   uint64_t first = (address - allocation.begin) / races.unit;
@@ -270,8 +272,8 @@ void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
                      bytes) == 0;
   for (uint64_t k = first; k <= last; ++k) {
     uint32_t other = 0;
-    if (!races.conflict(shadow.cells[k], mode == AccessMode::Read, strong, same,
-                        self, other))
+    if (!races.conflict(races.lastCells[k], mode == AccessMode::Read, strong,
+                        same, self, other))
       continue;
     Report *report = addFinding(warp, inst, lane, RaceCheck, "global-race");
     if (!report)

@@ -121,6 +121,8 @@ struct Worker {
   Launch *launch = nullptr;
   std::map<FindingKey, Finding> findings;
   uint64_t numFindings = 0;
+  /// The allocation the last checked access hit.
+  const Allocation *lastAllocation = nullptr;
   /// The launch has failed here: block, and what to say.
   bool failed = false;
   uint64_t failedBlock = 0;

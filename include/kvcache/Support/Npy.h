@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -290,13 +291,18 @@ inline bool read(const std::string &path, Array &array, std::string &error) {
   return false;
 }
 
-/// Writes a file, whole or not at all.
+/// Writes a file, whole or not at all. What is no regular file, such as a
+/// device or a pipe, is written to and never replaced.
 inline bool write(const std::string &path, const Array &array,
                   std::string &error) {
-  std::string temporary = path + ".tmp" + std::to_string(getpid());
+  struct stat status;
+  bool replace = stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  std::string temporary =
+      replace ? path + ".tmp" + std::to_string(getpid()) : path;
   auto fail = [&](const char *what) {
     error = path + ": " + what + ": " + std::strerror(errno);
-    std::remove(temporary.c_str());
+    if (replace)
+      std::remove(temporary.c_str());
     return false;
   };
   detail::File file(std::fopen(temporary.c_str(), "wb"));
@@ -310,7 +316,7 @@ inline bool write(const std::string &path, const Array &array,
       std::fflush(file.get()) != 0)
     return fail("cannot write");
   file.reset();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
+  if (replace && std::rename(temporary.c_str(), path.c_str()) != 0)
     return fail("cannot create");
   return true;
 }

@@ -17,6 +17,7 @@ PTXSIM_INLINE bool allInside(const uint64_t *a, uint64_t disp, uint64_t begin,
                              uint64_t last, uint64_t alignMask, uint32_t mask) {
   uint64_t bad = 0, low = 0;
   if (mask == ~0u) {
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l) {
       // Within iff the distance from the beginning does not exceed the room;
       // both fit 63 bits unless something is wrong.
@@ -39,6 +40,7 @@ PTXSIM_INLINE bool allInside(const uint64_t *a, uint64_t disp, uint64_t begin,
 PTXSIM_INLINE bool allInsideShared(const uint32_t *offsets, uint32_t last,
                                    uint32_t alignMask, uint32_t mask) {
   uint32_t bad = 0;
+  PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l) {
     bool active = mask >> l & 1;
     uint32_t o = offsets[l];
@@ -54,6 +56,7 @@ PTXSIM_INLINE bool isContiguous(const uint64_t *a, uint32_t mask) {
   if (mask != ~0u)
     return false;
   uint64_t differs = 0;
+  PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l)
     differs |= a[l] ^ (a[0] + l * Bytes);
   return differs == 0;
@@ -66,10 +69,10 @@ PTXSIM_INLINE void loadFrom(Warp &w, const Inst &i, uint32_t mask,
   const OperandSlot *o = w.operands + i.operands;
   if constexpr (N == 1) {
     R *d = w.reg<R>(o[0].slot);
-    forLanes(mask, [=](unsigned l) {
+    setLanes(mask, d, [=](unsigned l) {
       M v;
       memcpy(&v, pointers[l], sizeof v);
-      d[l] = R(
+      return R(
           std::conditional_t<std::is_signed_v<M>, std::make_signed_t<R>, R>(v));
     });
   } else {
@@ -130,6 +133,7 @@ void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
   }
   w.modifications += Kind == AccessKind::Store;
   char *pointers[32];
+  PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l)
     pointers[l] = reinterpret_cast<char *>(a[l] + disp);
   if constexpr (Kind == AccessKind::Load)
@@ -144,14 +148,17 @@ void sharedAccess(Warp &w, const Inst &i, uint32_t mask) {
   alignas(64) uint32_t offsets[32];
   uint32_t disp = uint32_t(i.imm);
   if (i.a == noSlot) {
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       offsets[l] = disp;
   } else if (i.aWidth == 4) {
     const uint32_t *a = w.reg<uint32_t>(i.a);
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       offsets[l] = a[l] + disp;
   } else {
     const uint64_t *a = w.reg<uint64_t>(i.a);
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       offsets[l] = uint32_t(a[l]) + disp;
   }
@@ -166,6 +173,7 @@ void sharedAccess(Warp &w, const Inst &i, uint32_t mask) {
   }
   w.modifications += Kind == AccessKind::Store;
   char *pointers[32];
+  PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l)
     pointers[l] = w.sharedBase + offsets[l];
   if constexpr (Kind == AccessKind::Load)

@@ -21,26 +21,26 @@ template <typename T> PTXSIM_INLINE unsigned countLeadingZeros(T a) {
 template <typename T> void popc(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const T *a = w.reg<T>(i.a);
-  forLanes(mask,
-           [=](unsigned e) { d[e] = uint32_t(__builtin_popcountll(a[e])); });
+  setLanes(mask, d,
+           [=](unsigned e) { return uint32_t(__builtin_popcountll(a[e])); });
 }
 
 template <typename T> void clz(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const T *a = w.reg<T>(i.a);
-  forLanes(mask, [=](unsigned e) { d[e] = countLeadingZeros(a[e]); });
+  setLanes(mask, d, [=](unsigned e) { return countLeadingZeros(a[e]); });
 }
 
 template <typename T> void brev(Warp &w, const Inst &i, uint32_t mask) {
   T *d = w.reg<T>(i.dst);
   const T *a = w.reg<T>(i.a);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint64_t v = a[e];
     v = (v >> 1 & 0x5555555555555555) | (v & 0x5555555555555555) << 1;
     v = (v >> 2 & 0x3333333333333333) | (v & 0x3333333333333333) << 2;
     v = (v >> 4 & 0x0f0f0f0f0f0f0f0f) | (v & 0x0f0f0f0f0f0f0f0f) << 4;
     v = __builtin_bswap64(v);
-    d[e] = T(v >> (64 - bitsOf<T>));
+    return T(v >> (64 - bitsOf<T>));
   });
 }
 
@@ -64,7 +64,7 @@ template <typename T> void bfe(Warp &w, const Inst &i, uint32_t mask) {
   T *d = w.reg<T>(i.dst);
   const T *a = w.reg<T>(i.a);
   const uint32_t *b = w.reg<uint32_t>(i.b), *c = w.reg<uint32_t>(i.c);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
     unsigned pos = b[e] & 255, len = c[e] & 255;
     constexpr unsigned msb = bitsOf<T> - 1;
@@ -79,7 +79,7 @@ template <typename T> void bfe(Warp &w, const Inst &i, uint32_t mask) {
       unsigned have = last >= pos ? last - pos + 1 : 0;
       field |= have > msb ? U(0) : U(~U(0) << have);
     }
-    d[e] = T(field);
+    return T(field);
   });
 }
 
@@ -88,12 +88,12 @@ template <typename T> void bfi(Warp &w, const Inst &i, uint32_t mask) {
   const T *a = w.reg<T>(i.a), *b = w.reg<T>(i.b);
   const uint32_t *c = w.reg<uint32_t>(i.c);
   const uint32_t *len = w.reg<uint32_t>(w.operands[i.operands].slot);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     unsigned p = c[e] & 255, n = len[e] & 255;
     T ones = n >= bitsOf<T> ? T(~T(0)) : T((T(1) << n) - 1);
     T field = p >= bitsOf<T> ? T(0) : T(ones << p);
     T shifted = p >= bitsOf<T> ? T(0) : T(a[e] << p);
-    d[e] = T((b[e] & ~field) | (shifted & field));
+    return T((b[e] & ~field) | (shifted & field));
   });
 }
 
@@ -106,10 +106,10 @@ void prmt(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b),
                  *c = w.reg<uint32_t>(i.c);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint64_t bytes = uint64_t(b[e]) << 32 | a[e];
     uint32_t s = c[e];
-    d[e] = permuteByte(bytes, s) | permuteByte(bytes, s >> 4) << 8 |
+    return permuteByte(bytes, s) | permuteByte(bytes, s >> 4) << 8 |
            permuteByte(bytes, s >> 8) << 16 | permuteByte(bytes, s >> 12) << 24;
   });
 }
@@ -127,10 +127,10 @@ template <int Mode> void prmtMode(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b),
                  *c = w.reg<uint32_t>(i.c);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint64_t bytes = uint64_t(b[e]) << 32 | a[e];
     uint32_t s = tables[Mode][c[e] & 3];
-    d[e] = permuteByte(bytes, s & 7) | permuteByte(bytes, s >> 4 & 7) << 8 |
+    return permuteByte(bytes, s & 7) | permuteByte(bytes, s >> 4 & 7) << 8 |
            permuteByte(bytes, s >> 8 & 7) << 16 |
            permuteByte(bytes, s >> 12 & 7) << 24;
   });
@@ -141,10 +141,10 @@ void funnelShift(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b),
                  *c = w.reg<uint32_t>(i.c);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint64_t v = uint64_t(b[e]) << 32 | a[e];
     uint32_t n = Wrap ? c[e] & 31 : c[e] < 32 ? c[e] : 32;
-    d[e] = Left ? uint32_t((v << n) >> 32) : uint32_t(v >> n);
+    return Left ? uint32_t((v << n) >> 32) : uint32_t(v >> n);
   });
 }
 
@@ -157,9 +157,9 @@ void lop3(Warp &w, const Inst &i, uint32_t mask) {
     t[k] = i.imm >> k & 1 ? ~0u : 0u;
   uint32_t t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3], t4 = t[4], t5 = t[5],
            t6 = t[6], t7 = t[7];
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint32_t x = a[e], y = b[e], z = c[e];
-    d[e] = (t0 & ~x & ~y & ~z) | (t1 & ~x & ~y & z) | (t2 & ~x & y & ~z) |
+    return (t0 & ~x & ~y & ~z) | (t1 & ~x & ~y & z) | (t2 & ~x & y & ~z) |
            (t3 & ~x & y & z) | (t4 & x & ~y & ~z) | (t5 & x & ~y & z) |
            (t6 & x & y & ~z) | (t7 & x & y & z);
   });
@@ -171,7 +171,7 @@ void dp4a(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b),
                  *c = w.reg<uint32_t>(i.c);
   bool aSigned = i.flags & 1, bSigned = i.flags & 2;
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint32_t sum = c[e];
     for (int k = 0; k < 4; ++k) {
       uint32_t x = a[e] >> 8 * k & 255, y = b[e] >> 8 * k & 255;
@@ -179,7 +179,7 @@ void dp4a(Warp &w, const Inst &i, uint32_t mask) {
       y = bSigned ? uint32_t(int32_t(int8_t(y))) : y;
       sum += x * y;
     }
-    d[e] = sum;
+    return sum;
   });
 }
 
@@ -188,7 +188,7 @@ template <int Half> void dp2a(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b),
                  *c = w.reg<uint32_t>(i.c);
   bool aSigned = i.flags & 1, bSigned = i.flags & 2;
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint32_t sum = c[e];
     for (int k = 0; k < 2; ++k) {
       uint32_t x = a[e] >> 16 * k & 0xffff;
@@ -197,7 +197,7 @@ template <int Half> void dp2a(Warp &w, const Inst &i, uint32_t mask) {
       y = bSigned ? uint32_t(int32_t(int8_t(y))) : y;
       sum += x * y;
     }
-    d[e] = sum;
+    return sum;
   });
 }
 
@@ -223,10 +223,10 @@ void szext(Warp &w, const Inst &i, uint32_t mask) {
 template <bool Wrap> void bmsk(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint32_t pos = Wrap ? a[e] & 31 : a[e], n = Wrap ? b[e] & 31 : b[e];
     uint32_t ones = n >= 32 ? ~0u : (1u << n) - 1;
-    d[e] = pos >= 32 ? 0 : ones << pos;
+    return pos >= 32 ? 0 : ones << pos;
   });
 }
 
@@ -235,7 +235,7 @@ void findNthSet(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b);
   const int32_t *c = w.reg<int32_t>(i.c);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint32_t found = ~0u, base = b[e];
     // An offset of 0 asks for the bit at the base itself.
     uint32_t left = c[e] == 0 ? 1 : c[e] < 0 ? 0u - uint32_t(c[e]) : c[e];
@@ -247,7 +247,7 @@ void findNthSet(Warp &w, const Inst &i, uint32_t mask) {
       if (left == 0 || c[e] == 0)
         break;
     }
-    d[e] = found;
+    return found;
   });
 }
 

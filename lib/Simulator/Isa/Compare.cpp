@@ -167,7 +167,7 @@ template <typename T> void select(Warp &w, const Inst &i, uint32_t mask) {
   T *d = w.reg<T>(i.dst);
   const T *a = w.reg<T>(i.a), *b = w.reg<T>(i.b);
   uint32_t p = w.pred(i.c);
-  forLanes(mask, [=](unsigned l) { d[l] = p >> l & 1 ? a[l] : b[l]; });
+  setLanes(mask, d, [=](unsigned l) { return p >> l & 1 ? a[l] : b[l]; });
 }
 
 struct Wide {
@@ -177,7 +177,7 @@ struct Wide {
 template <typename T> void move(Warp &w, const Inst &i, uint32_t mask) {
   T *d = w.reg<T>(i.dst);
   const T *a = w.reg<T>(i.a);
-  forLanes(mask, [=](unsigned l) { d[l] = a[l]; });
+  setLanes(mask, d, [=](unsigned l) { return a[l]; });
 }
 
 /// Inst::flags: bit 0 inverts a, bit 1 inverts b.

@@ -153,6 +153,7 @@ void intToInt(Warp &w, const Inst &i, uint32_t mask) {
   S in[32];
   D out[32];
   loadLanes<S>(w, i.a, i.aWidth, in);
+  PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l) {
     if (Saturate) {
       __int128 v = in[l];
@@ -175,9 +176,11 @@ void intToFloat(Warp &w, const Inst &i, uint32_t mask) {
   Store out[32];
   loadLanes<S>(w, i.a, i.aWidth, in);
   if (Rounding(i.op) == Rounding::Rn && sizeof(Store) > 2) {
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       out[l] = Store(in[l]);
   } else {
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l) {
       bool negative = isSignedType<S> && in[l] < 0;
       uint64_t magnitude =
@@ -186,12 +189,13 @@ void intToFloat(Warp &w, const Inst &i, uint32_t mask) {
     }
   }
   if (i.flags & CvtSat)
-    for (unsigned l = 0; l < 32; ++l) {
-      double v = F::widen(out[l]);
-      out[l] = v >= 1  ? roundInteger<F>(false, 1, Rounding::Rn)
-               : v > 0 ? out[l]
-                       : fromBits<F>(0);
-    }
+    PTXSIM_VECTORIZE
+  for (unsigned l = 0; l < 32; ++l) {
+    double v = F::widen(out[l]);
+    out[l] = v >= 1  ? roundInteger<F>(false, 1, Rounding::Rn)
+             : v > 0 ? out[l]
+                     : fromBits<F>(0);
+  }
   storeLanes<Store>(w, i.dst, i.dstWidth, mask, out);
 }
 
@@ -224,6 +228,7 @@ void floatToInt(Warp &w, const Inst &i, uint32_t mask) {
                         ? D(uint64_t(1) << (sizeof(D) * 8 - 1))
                         : D(0);
   bool ftz = i.flags & CvtFtz;
+  PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l) {
     double v = F::widen(in[l]);
     if (ftz)
@@ -268,30 +273,34 @@ void floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
     return ftz && sizeof(in[l]) == 4 ? double(flushDenormal(float(v))) : v;
   };
   if (mode == Rounding::None || mode == Rounding::Rn) {
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       out[l] = narrow<To>(take(l));
   } else if (mode >= Rounding::Rni) {
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       out[l] = narrow<To>(roundIntegral(take(l), mode));
   } else {
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       out[l] = roundDouble<To>(take(l), mode);
   }
   if (i.flags & (CvtSat | CvtRelu | CvtFtz | CvtSatfinite))
-    for (unsigned l = 0; l < 32; ++l) {
-      double v = To::widen(out[l]);
-      if (i.flags & CvtSat)
-        out[l] = narrow<To>(v > 0 ? (v < 1 ? v : 1.0) : 0.0);
-      // NaN stays; -0 and negative numbers become +0.
-      if (i.flags & CvtRelu && !(v > 0) && v == v)
-        out[l] = narrow<To>(0.0);
-      if (i.flags & CvtFtz && sizeof(Store) == 4)
-        out[l] = narrow<To>(double(flushDenormal(float(To::widen(out[l])))));
-      if (i.flags & CvtSatfinite && v == v && (v - v) != 0) // infinite
-        out[l] = fromBits<To>(
-            (uint64_t(v < 0) << (sizeof(Store) * 8 - 1)) |
-            ((uint64_t(To::maxExponent * 2 + 1) << To::mantissa) - 1));
-    }
+    PTXSIM_VECTORIZE
+  for (unsigned l = 0; l < 32; ++l) {
+    double v = To::widen(out[l]);
+    if (i.flags & CvtSat)
+      out[l] = narrow<To>(v > 0 ? (v < 1 ? v : 1.0) : 0.0);
+    // NaN stays; -0 and negative numbers become +0.
+    if (i.flags & CvtRelu && !(v > 0) && v == v)
+      out[l] = narrow<To>(0.0);
+    if (i.flags & CvtFtz && sizeof(Store) == 4)
+      out[l] = narrow<To>(double(flushDenormal(float(To::widen(out[l])))));
+    if (i.flags & CvtSatfinite && v == v && (v - v) != 0) // infinite
+      out[l] = fromBits<To>(
+          (uint64_t(v < 0) << (sizeof(Store) * 8 - 1)) |
+          ((uint64_t(To::maxExponent * 2 + 1) << To::mantissa) - 1));
+  }
   storeLanes<Store>(w, i.dst, i.dstWidth, mask, out);
 }
 
@@ -299,25 +308,25 @@ void floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
 void halfToFloatFast(Warp &w, const Inst &i, uint32_t mask) {
   float *d = w.reg<float>(i.dst);
   const uint16_t *a = w.reg<uint16_t>(i.a);
-  forLanes(mask, [=](unsigned l) { d[l] = halfToFloat(a[l]); });
+  setLanes(mask, d, [=](unsigned l) { return halfToFloat(a[l]); });
 }
 void bfloatToFloatFast(Warp &w, const Inst &i, uint32_t mask) {
   float *d = w.reg<float>(i.dst);
   const uint16_t *a = w.reg<uint16_t>(i.a);
-  forLanes(mask, [=](unsigned l) {
+  setLanes(mask, d, [=](unsigned l) {
     float f = bfloatToFloat(a[l]);
-    d[l] = bitCast<float>(f == f ? bitCast<uint32_t>(f) : canonicalNaN32);
+    return bitCast<float>(f == f ? bitCast<uint32_t>(f) : canonicalNaN32);
   });
 }
 void floatToHalfFast(Warp &w, const Inst &i, uint32_t mask) {
   uint16_t *d = w.reg<uint16_t>(i.dst);
   const float *a = w.reg<float>(i.a);
-  forLanes(mask, [=](unsigned l) { d[l] = floatToHalf(a[l]); });
+  setLanes(mask, d, [=](unsigned l) { return floatToHalf(a[l]); });
 }
 void floatToBfloatFast(Warp &w, const Inst &i, uint32_t mask) {
   uint16_t *d = w.reg<uint16_t>(i.dst);
   const float *a = w.reg<float>(i.a);
-  forLanes(mask, [=](unsigned l) { d[l] = floatToBfloat(a[l]); });
+  setLanes(mask, d, [=](unsigned l) { return floatToBfloat(a[l]); });
 }
 
 template <typename D, bool Saturate> Handler pickIntToInt(Type from) {
@@ -419,7 +428,7 @@ template <bool Away> void floatToTf32(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a);
   bool relu = i.flags & CvtRelu, satfinite = i.flags & CvtSatfinite;
-  forLanes(mask, [=](unsigned l) {
+  setLanes(mask, d, [=](unsigned l) {
     uint32_t v = a[l], magnitude = v & 0x7fffffff;
     uint32_t r = (v + (Away ? 0x1000 : 0xfff + (v >> 13 & 1))) & ~0x1fffu;
     r = magnitude >= 0x7f800000 ? v : r;
@@ -427,7 +436,7 @@ template <bool Away> void floatToTf32(Warp &w, const Inst &i, uint32_t mask) {
             ? (r & 0x80000000) | 0x7f7fe000
             : r;
     r = relu && v >> 31 ? 0 : r;
-    d[l] = magnitude > 0x7f800000 ? canonicalNaN32 : r;
+    return magnitude > 0x7f800000 ? canonicalNaN32 : r;
   });
 }
 

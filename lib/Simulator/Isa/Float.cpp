@@ -189,8 +189,8 @@ void unary(Warp &w, const Inst &i, uint32_t mask) {
   using S = typename F::Store;
   S *d = w.reg<S>(i.dst);
   const S *a = w.reg<S>(i.a);
-  forLanes<Pack>(mask, [=](unsigned e) {
-    d[e] = give<F, Flags>(Op::apply(take<F, Flags>(a[e])));
+  setLanes<Pack>(mask, d, [=](unsigned e) {
+    return give<F, Flags>(Op::apply(take<F, Flags>(a[e])));
   });
 }
 
@@ -199,8 +199,8 @@ void binary(Warp &w, const Inst &i, uint32_t mask) {
   using S = typename F::Store;
   S *d = w.reg<S>(i.dst);
   const S *a = w.reg<S>(i.a), *b = w.reg<S>(i.b);
-  forLanes<Pack>(mask, [=](unsigned e) {
-    d[e] = give<F, Flags>(
+  setLanes<Pack>(mask, d, [=](unsigned e) {
+    return give<F, Flags>(
         Op::template apply<F>(take<F, Flags>(a[e]), take<F, Flags>(b[e])));
   });
 }
@@ -210,8 +210,8 @@ void ternary(Warp &w, const Inst &i, uint32_t mask) {
   using S = typename F::Store;
   S *d = w.reg<S>(i.dst);
   const S *a = w.reg<S>(i.a), *b = w.reg<S>(i.b), *c = w.reg<S>(i.c);
-  forLanes<Pack>(mask, [=](unsigned e) {
-    d[e] = give<F, Flags>(Op::template apply<F>(
+  setLanes<Pack>(mask, d, [=](unsigned e) {
+    return give<F, Flags>(Op::template apply<F>(
         take<F, Flags>(a[e]), take<F, Flags>(b[e]), take<F, Flags>(c[e])));
   });
 }
@@ -222,13 +222,13 @@ void signOp(Warp &w, const Inst &i, uint32_t mask) {
   constexpr U sign = U(U(1) << (sizeof(U) * 8 - 1));
   U *d = w.reg<U>(i.dst);
   const U *a = w.reg<U>(i.a), *b = Op == FloatOp::Copysign ? w.reg<U>(i.b) : a;
-  forLanes<Pack>(mask, [=](unsigned e) {
+  setLanes<Pack>(mask, d, [=](unsigned e) {
     U v = a[e];
     if (Ftz && sizeof(U) == 4)
       v = (v & U(0x7f800000)) == 0 ? U(v & sign) : v;
     if (Ftz && sizeof(U) == 2)
       v = (v & U(0x7c00)) == 0 ? U(v & sign) : v;
-    d[e] = Op == FloatOp::Neg   ? U(v ^ sign)
+    return Op == FloatOp::Neg   ? U(v ^ sign)
            : Op == FloatOp::Abs ? U(v & U(~sign))
                                 : U((b[e] & U(~sign)) | (v & sign));
   });

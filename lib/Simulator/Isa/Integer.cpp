@@ -163,14 +163,14 @@ template <typename T, typename Op, unsigned Pack = 1>
 void unary(Warp &warp, const Inst &inst, uint32_t mask) {
   T *d = warp.reg<T>(inst.dst);
   const T *a = warp.reg<T>(inst.a);
-  forLanes<Pack>(mask, [=](unsigned e) { d[e] = Op::apply(a[e]); });
+  setLanes<Pack>(mask, d, [=](unsigned e) { return Op::apply(a[e]); });
 }
 
 template <typename T, typename Op, unsigned Pack = 1>
 void binary(Warp &warp, const Inst &inst, uint32_t mask) {
   T *d = warp.reg<T>(inst.dst);
   const T *a = warp.reg<T>(inst.a), *b = warp.reg<T>(inst.b);
-  forLanes<Pack>(mask, [=](unsigned e) { d[e] = Op::apply(a[e], b[e]); });
+  setLanes<Pack>(mask, d, [=](unsigned e) { return Op::apply(a[e], b[e]); });
 }
 
 template <typename T, typename Op>
@@ -178,7 +178,7 @@ void ternary(Warp &warp, const Inst &inst, uint32_t mask) {
   T *d = warp.reg<T>(inst.dst);
   const T *a = warp.reg<T>(inst.a), *b = warp.reg<T>(inst.b),
           *c = warp.reg<T>(inst.c);
-  forLanes(mask, [=](unsigned e) { d[e] = Op::apply(a[e], b[e], c[e]); });
+  setLanes(mask, d, [=](unsigned e) { return Op::apply(a[e], b[e], c[e]); });
 }
 
 template <typename T>
@@ -186,7 +186,7 @@ void mulWide(Warp &warp, const Inst &inst, uint32_t mask) {
   using W = Wide<T>;
   W *d = warp.reg<W>(inst.dst);
   const T *a = warp.reg<T>(inst.a), *b = warp.reg<T>(inst.b);
-  forLanes(mask, [=](unsigned e) { d[e] = W(a[e]) * W(b[e]); });
+  setLanes(mask, d, [=](unsigned e) { return W(a[e]) * W(b[e]); });
 }
 
 template <typename T>
@@ -196,15 +196,16 @@ void madWide(Warp &warp, const Inst &inst, uint32_t mask) {
   W *d = warp.reg<W>(inst.dst);
   const W *c = warp.reg<W>(inst.c);
   const T *a = warp.reg<T>(inst.a), *b = warp.reg<T>(inst.b);
-  forLanes(mask, [=](unsigned e) { d[e] = W(U(W(a[e]) * W(b[e])) + U(c[e])); });
+  setLanes(mask, d,
+           [=](unsigned e) { return W(U(W(a[e]) * W(b[e])) + U(c[e])); });
 }
 
 template <typename T> void shl(Warp &warp, const Inst &inst, uint32_t mask) {
   T *d = warp.reg<T>(inst.dst);
   const T *a = warp.reg<T>(inst.a);
   const uint32_t *b = warp.reg<uint32_t>(inst.b);
-  forLanes(mask, [=](unsigned e) {
-    d[e] = b[e] >= bitsOf<T> ? T(0) : T(a[e] << (b[e] & (bitsOf<T> - 1)));
+  setLanes(mask, d, [=](unsigned e) {
+    return b[e] >= bitsOf<T> ? T(0) : T(a[e] << (b[e] & (bitsOf<T> - 1)));
   });
 }
 
@@ -212,10 +213,10 @@ template <typename T> void shr(Warp &warp, const Inst &inst, uint32_t mask) {
   T *d = warp.reg<T>(inst.dst);
   const T *a = warp.reg<T>(inst.a);
   const uint32_t *b = warp.reg<uint32_t>(inst.b);
-  forLanes(mask, [=](unsigned e) {
+  setLanes(mask, d, [=](unsigned e) {
     uint32_t amount = b[e] >= bitsOf<T> ? bitsOf<T> - 1 : b[e];
     T shifted = T(a[e] >> amount);
-    d[e] = !isSignedType<T> && b[e] >= bitsOf<T> ? T(0) : shifted;
+    return !isSignedType<T> && b[e] >= bitsOf<T> ? T(0) : shifted;
   });
 }
 

@@ -25,18 +25,21 @@ PTXSIM_INLINE void loadLanes(Warp &w, uint32_t slot, unsigned width, T *out) {
   switch (width) {
   case 2: {
     const uint16_t *in = w.reg<uint16_t>(slot);
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       out[l] = bitCast<T>(U(in[l]));
     return;
   }
   case 4: {
     const uint32_t *in = w.reg<uint32_t>(slot);
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       out[l] = bitCast<T>(U(in[l]));
     return;
   }
   default: {
     const uint64_t *in = w.reg<uint64_t>(slot);
+    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l)
       out[l] = bitCast<T>(U(in[l]));
   }
@@ -57,17 +60,17 @@ PTXSIM_INLINE void storeLanes(Warp &w, uint32_t slot, unsigned width,
   switch (width) {
   case 2: {
     uint16_t *out = w.reg<uint16_t>(slot);
-    forLanes(mask, [=](unsigned l) { out[l] = uint16_t(extend(l)); });
+    setLanes(mask, out, [=](unsigned l) { return uint16_t(extend(l)); });
     return;
   }
   case 4: {
     uint32_t *out = w.reg<uint32_t>(slot);
-    forLanes(mask, [=](unsigned l) { out[l] = uint32_t(extend(l)); });
+    setLanes(mask, out, [=](unsigned l) { return uint32_t(extend(l)); });
     return;
   }
   default: {
     uint64_t *out = w.reg<uint64_t>(slot);
-    forLanes(mask, [=](unsigned l) { out[l] = extend(l); });
+    setLanes(mask, out, [=](unsigned l) { return extend(l); });
   }
   }
 }

@@ -34,10 +34,10 @@ void pairFromFloat(Warp &w, const Inst &i, uint32_t mask) {
   };
   if (i.dstWidth == 4) {
     uint32_t *d = w.reg<uint32_t>(i.dst);
-    forLanes(mask, [=](unsigned l) { d[l] = pack(l); });
+    setLanes(mask, d, [=](unsigned l) { return pack(l); });
   } else {
     uint16_t *d = w.reg<uint16_t>(i.dst);
-    forLanes(mask, [=](unsigned l) { d[l] = uint16_t(pack(l)); });
+    setLanes(mask, d, [=](unsigned l) { return uint16_t(pack(l)); });
   }
 }
 
@@ -57,8 +57,8 @@ void pairFromFloatRz(Warp &w, const Inst &i, uint32_t mask) {
     float x = f < 0 ? -f : f, y = back < 0 ? -back : back;
     return y > x ? code - 1 : code;
   };
-  forLanes(mask,
-           [=](unsigned l) { d[l] = truncate(a[l]) << 16 | truncate(b[l]); });
+  setLanes(mask, d,
+           [=](unsigned l) { return truncate(a[l]) << 16 | truncate(b[l]); });
 }
 
 // From a packed pair ---------------------------------------------------------
@@ -70,11 +70,11 @@ template <typename F> void pairToHalf(Warp &w, const Inst &i, uint32_t mask) {
   const uint16_t *a = w.reg<uint16_t>(i.a);
   uint32_t *d = w.reg<uint32_t>(i.dst);
   bool doRelu = i.flags & CvtRelu;
-  forLanes(mask, [=](unsigned l) {
+  setLanes(mask, d, [=](unsigned l) {
     float low = decode<F>(a[l] & ones), high = decode<F>(a[l] >> step & ones);
     low = doRelu ? relu(low) : low;
     high = doRelu ? relu(high) : high;
-    d[l] = uint32_t(floatToHalf(high)) << 16 | floatToHalf(low);
+    return uint32_t(floatToHalf(high)) << 16 | floatToHalf(low);
   });
 }
 
@@ -84,12 +84,12 @@ void pairFromHalf(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *a = w.reg<uint32_t>(i.a);
   uint16_t *d = w.reg<uint16_t>(i.dst);
   bool doRelu = i.flags & CvtRelu;
-  forLanes(mask, [=](unsigned l) {
+  setLanes(mask, d, [=](unsigned l) {
     float low = halfToFloat(uint16_t(a[l]));
     float high = halfToFloat(uint16_t(a[l] >> 16));
     low = doRelu ? relu(low) : low;
     high = doRelu ? relu(high) : high;
-    d[l] = uint16_t(encode<F, Mode>(high) << step | encode<F, Mode>(low));
+    return uint16_t(encode<F, Mode>(high) << step | encode<F, Mode>(low));
   });
 }
 
@@ -118,17 +118,17 @@ void pairToE8M0(Warp &w, const Inst &i, uint32_t mask) {
   bool satfinite = i.flags & CvtSatfinite;
   if (FromBfloat) {
     const uint32_t *a = w.reg<uint32_t>(i.a);
-    forLanes(mask, [=](unsigned l) {
+    setLanes(mask, d, [=](unsigned l) {
       uint32_t low = encodeE8M0<Up>(bfloatToFloat(uint16_t(a[l])), satfinite);
       uint32_t high =
           encodeE8M0<Up>(bfloatToFloat(uint16_t(a[l] >> 16)), satfinite);
-      d[l] = uint16_t(high << 8 | low);
+      return uint16_t(high << 8 | low);
     });
     return;
   }
   const float *a = w.reg<float>(i.a), *b = w.reg<float>(i.b);
-  forLanes(mask, [=](unsigned l) {
-    d[l] = uint16_t(encodeE8M0<Up>(a[l], satfinite) << 8 |
+  setLanes(mask, d, [=](unsigned l) {
+    return uint16_t(encodeE8M0<Up>(a[l], satfinite) << 8 |
                     encodeE8M0<Up>(b[l], satfinite));
   });
 }
@@ -139,8 +139,8 @@ void pairFromE8M0(Warp &w, const Inst &i, uint32_t mask) {
   auto expand = [](uint32_t code) -> uint32_t {
     return code == 255 ? canonicalNaN16 : code == 0 ? 0x40u : code << 7;
   };
-  forLanes(mask, [=](unsigned l) {
-    d[l] = expand(a[l] >> 8) << 16 | expand(a[l] & 255);
+  setLanes(mask, d, [=](unsigned l) {
+    return expand(a[l] >> 8) << 16 | expand(a[l] & 255);
   });
 }
 
