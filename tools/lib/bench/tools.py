@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Finding and timing the programs that a benchmark runs."""
-import os
 import pathlib
 import shutil
 import subprocess
@@ -38,7 +37,7 @@ def best_of(repeats, measure):
     return min(measure() for _ in range(repeats))
 
 
-def disassembler(build):
+def disassembler(build, may_fetch):
     """nvdisasm, from the path or fetched from PyPI once; else None and why."""
     found = find("nvdisasm")
     if found:
@@ -46,6 +45,8 @@ def disassembler(build):
     home = build / "bench-venv"
     pattern = "lib/python*/site-packages/nvidia/*/bin/nvdisasm"
     if not list(home.glob(pattern)):
+        if not may_fetch:
+            return None, "no nvdisasm, and --quick fetches nothing"
         try:
             if not (home / "bin/python").exists():
                 venv.create(home, with_pip=True)
@@ -73,7 +74,3 @@ class Progress:
 
     def clear(self):
         self("")
-
-
-def cpu_count():
-    return len(os.sched_getaffinity(0))
