@@ -43,6 +43,10 @@ def KVCache_Dialect : Dialect {
     **Out of range.** Every access says what happens when its sequence, page or
     block lies outside: `assume` (undefined, as fast as it gets; the default),
     `skip` (a store does nothing, a load gives 0) or `trap`.
+    Head, element and layer are the program's own affair, whatever the policy:
+    constants are verified, the others are taken to lie inside, and
+    `generate-runtime-verification` checks them where it runs before
+    canonicalisation.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect",
