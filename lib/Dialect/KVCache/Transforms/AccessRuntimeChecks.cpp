@@ -72,7 +72,7 @@ void checkBlock(RuntimeChecks &check, GetPagedCacheOp collection, Pool pool,
 /// Checks that `count` elements (values) or slots (scales) from `dim` on lie in
 /// the head.
 void checkStretch(RuntimeChecks &check, LayoutAttr layout, Pool pool, Value dim,
-                  int64_t count, bool even) {
+                  int64_t count) {
   check.require(dim, Predicate::ult, check.constant(layout.getHeadSize()),
                 "expected 'dim' to be less than head_size " +
                     Twine(layout.getHeadSize()));
@@ -86,9 +86,12 @@ void checkStretch(RuntimeChecks &check, LayoutAttr layout, Pool pool, Value dim,
                   "expected " + Twine(count) +
                       (scales ? " scales" : " elements") +
                       " from 'dim' on to lie in the head");
-  if (even)
-    check.require(check.b.createOrFold<arith::RemUIOp>(dim, check.constant(2)),
-                  Predicate::eq, check.constant(0), "expected an even 'dim'");
+}
+
+/// Two codes of f4E2M1FN share a byte, which the first of a pair starts.
+void checkEven(RuntimeChecks &check, Value dim) {
+  check.require(check.b.createOrFold<arith::RemUIOp>(dim, check.constant(2)),
+                Predicate::eq, check.constant(0), "expected an even 'dim'");
 }
 
 void checkHead(RuntimeChecks &check, LayoutAttr layout, Value head) {
@@ -172,9 +175,12 @@ struct PointerChecks : public Checks<Op, PointerChecks<Op>> {
     int64_t perUnit = pool == Pool::values
                           ? PoolLayout::get(layout, pool).elementsPerStorage
                           : 1;
-    if (op.getDim())
-      checkStretch(check, layout, pool, op.getDim(),
-                   view.getDimSize(1) * perUnit, perUnit == 2);
+    if (!op.getDim())
+      return;
+    if (perUnit == 2)
+      checkEven(check, op.getDim());
+    checkStretch(check, layout, pool, op.getDim(),
+                 view.getDimSize(1) * perUnit);
   }
 };
 
@@ -193,26 +199,26 @@ struct AccessChecks : public Checks<Op, AccessChecks<Op>> {
     LayoutAttr layout = getLayout(paged.getType());
     Pool pool = getAccessedPool(op);
     int64_t pageSize = layout.getPageSize();
-    // What is out of range under `skip` is left out, which is no fault.
-    if (op.getPolicy() != OutOfRange::skip) {
-      GetPagedCacheOp collection = getCollectionOp(paged);
-      checkBatch(check, collection, op.getBatch());
-      checkToken(check, collection, op.getToken(), 1, pageSize);
-      checkBlock(check, collection, pool, op.getBatch(), op.getToken(),
-                 pageSize);
-      // A dequantising load reads the scale too.
-      if (std::is_same_v<Op, LoadOp> && layout.isQuantized())
-        checkBlock(check, collection, Pool::scales, op.getBatch(),
-                   op.getToken(), pageSize);
-    }
-    checkHead(check, layout, op.getHead());
     // Codes of f4E2M1FN come two at a time.
     bool pairs = pool == Pool::values && !std::is_same_v<Op, LoadOp> &&
                  PoolLayout::get(layout, pool).elementsPerStorage == 2;
+    if (pairs)
+      checkEven(check, op.getDim());
+    // What is out of range under `skip` is left out, which is no fault.
+    if (op.getPolicy() == OutOfRange::skip)
+      return;
+    GetPagedCacheOp collection = getCollectionOp(paged);
+    checkBatch(check, collection, op.getBatch());
+    checkToken(check, collection, op.getToken(), 1, pageSize);
+    checkBlock(check, collection, pool, op.getBatch(), op.getToken(), pageSize);
+    // A dequantising load reads the scale too.
+    if (std::is_same_v<Op, LoadOp> && layout.isQuantized())
+      checkBlock(check, collection, Pool::scales, op.getBatch(), op.getToken(),
+                 pageSize);
+    checkHead(check, layout, op.getHead());
     auto vector = dyn_cast<VectorType>(accessed);
     int64_t lanes = vector ? vector.getDimSize(0) : 1;
-    checkStretch(check, layout, pool, op.getDim(), lanes * (pairs ? 2 : 1),
-                 pairs);
+    checkStretch(check, layout, pool, op.getDim(), lanes * (pairs ? 2 : 1));
   }
 };
 

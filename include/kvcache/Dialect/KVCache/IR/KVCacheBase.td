@@ -40,13 +40,12 @@ def KVCache_Dialect : Dialect {
     **Unsigned.** Tables and lengths are signless `i32` that are read as
     unsigned. Addresses are 64-bit.
 
-    **Out of range.** Every access says what happens when its sequence, page or
-    block lies outside: `assume` (undefined, as fast as it gets; the default),
-    `skip` (a store does nothing, a load gives 0) or `trap`.
-    Head, element and layer are the program's own affair, whatever the policy:
-    constants are verified, the others are taken to lie inside, and
-    `generate-runtime-verification` checks them where it runs before
-    canonicalisation.
+    **Out of range.** Every access says what happens when its sequence, page,
+    block, head or elements lie outside: `assume` (undefined, as fast as it gets;
+    the default), `skip` (a store does nothing, a load gives 0) or `trap`. Under
+    `assume`, canonicalisation may replace a coordinate that has one legal value
+    only; `generate-runtime-verification` therefore runs before it. A layer is the
+    program's own affair, verified where it is constant.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect",
