@@ -206,7 +206,8 @@ bool Parser::parseLocalVariable(ast::Function &function, Space space,
   return true;
 }
 
-int64_t Parser::findRegister(ast::Function &function, std::string_view name) {
+int64_t Parser::findRegister(ast::Function &function, std::string_view name,
+                             size_t outermost) {
   size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
     --digits;
@@ -219,7 +220,7 @@ int64_t Parser::findRegister(ast::Function &function, std::string_view name) {
   if (member)
     for (char c : suffix)
       index = index * 10 + uint64_t(c - '0');
-  for (size_t i = scopes.size(); i-- > 0;) {
+  for (size_t i = scopes.size(); i-- > outermost;) {
     auto it = scopes[i].registers.find(name);
     if (it != scopes[i].registers.end())
       return it->second;
@@ -236,18 +237,23 @@ int64_t Parser::findRegister(ast::Function &function, std::string_view name) {
 void Parser::resolveName(ast::Function &function, std::string_view name,
                          ast::Operand &operand) {
   operand.name = name;
-  for (size_t i = scopes.size(); i-- > 0;) {
-    auto it = scopes[i].variables.find(name);
-    if (it != scopes[i].variables.end()) {
-      operand.kind = ast::Operand::Variable;
-      operand.variable = it->second;
-      return;
-    }
+  // The innermost scope that declares the name, be it a variable or a register.
+  size_t declaring = scopes.size();
+  const ast::Variable *local = nullptr;
+  while (!local && declaring-- > 0) {
+    auto it = scopes[declaring].variables.find(name);
+    if (it != scopes[declaring].variables.end())
+      local = it->second;
   }
-  int64_t reg = findRegister(function, name);
+  int64_t reg = findRegister(function, name, local ? declaring + 1 : 0);
   if (reg >= 0) {
     operand.kind = ast::Operand::Register;
     operand.value = uint64_t(reg);
+    return;
+  }
+  if (local) {
+    operand.kind = ast::Operand::Variable;
+    operand.variable = local;
     return;
   }
   if (const ast::Variable *variable = module.findVariable(name)) {

@@ -88,7 +88,9 @@ private:
                  unsigned depth);
   void resolveName(ast::Function &function, std::string_view name,
                    ast::Operand &operand);
-  int64_t findRegister(ast::Function &function, std::string_view name);
+  /// The register of that name in the scopes from `outermost` inwards, or -1.
+  int64_t findRegister(ast::Function &function, std::string_view name,
+                       size_t outermost = 0);
   uint32_t addRegister(ast::Function &function, Scope &scope,
                        std::string_view name, Type type);
   void openScope(ast::Function &function);

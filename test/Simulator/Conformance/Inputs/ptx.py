@@ -40,8 +40,8 @@ def _kernel(inputs, cases, size, target, version):
     lines.append(",\n".join(params + ["  .param .u64 out"]))
     lines += [
         ")", "{",
-        "  .reg .b32 %i<4>;", "  .reg .b64 %p<8>, %index, %out, %address;",
-        "  .reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %d<8>;",
+        "  .reg .b32 %i<4>;", "  .reg .b64 %p<16>, %index, %out, %address;",
+        "  .reg .b16 %h<16>; .reg .b32 %r<16>; .reg .b64 %d<16>;",
         "  mov.u32 %i0, %tid.x;", "  mov.u32 %i1, %ctaid.x;",
         "  mov.u32 %i2, %ntid.x;", "  mad.lo.u32 %i3, %i1, %i2, %i0;",
         "  cvt.u64.u32 %index, %i3;", "  ld.param.u64 %out, [out];",
@@ -65,12 +65,12 @@ def _kernel(inputs, cases, size, target, version):
         lines.append("  {")
         if case.setup:
             lines.append("    " + case.setup)
-        text = case.text.format(d=f"%{prefix}7", **names)
+        text = case.text.format(d=f"%{prefix}15", **names)
         lines += ["    " + part.strip() + ";"
                   for part in text.rstrip("; ").split(";")]
         lines += [
             f"    mad.lo.u64 %address, %index, {step}, %out;",
-            f"    st.global.{store} [%address+{offset}], %{prefix}7;", "  }",
+            f"    st.global.{store} [%address+{offset}], %{prefix}15;", "  }",
         ]
         offset += size * step
     lines += ["  ret;", "}", ""]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mma.sync of every shape and type against NumPy, with the fragments' layouts as
+the PTX manual gives them.
+
+Small whole numbers must come out exact. For others an accumulator of f32 may be
+off by 2^-20 of the sum of the magnitudes (2^-12 for 8-bit inputs, whose hardware
+keeps fewer bits), one of f16 by 2^-9."""
+import sys
+
+import ml_dtypes
+import numpy as np
+
+from ptx import Case, Suite
+
+suite = Suite(sys.argv[1])
+rng = np.random.default_rng(6)
+TILES = 24
+NUMPY = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32,
+         "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
+         "s8": np.int8, "u8": np.uint8}
+lane = np.arange(32)
+group, member = lane // 4, lane % 4
+
+
+def words(elements):
+    """The last axis packed into 32-bit words."""
+    return np.ascontiguousarray(elements).view(np.uint32)[..., 0]
+
+
+def fragment_a(a, per):
+    """Registers of A (tiles, 16, k): arrays of one word a lane."""
+    out = []
+    for r in range(a.shape[2] // (4 * per) * 2):
+        row, col = group + 8 * (r & 1), member * per + 4 * per * (r >> 1)
+        out.append(words(np.stack([a[:, row, col + j] for j in range(per)], -1)))
+    return out
+
+
+def fragment_b(b, per):
+    """Registers of B (tiles, k, 8)."""
+    out = []
+    for r in range(b.shape[1] // (4 * per)):
+        row = member * per + 4 * per * r
+        out.append(words(np.stack([b[:, row + j, group] for j in range(per)], -1)))
+    return out
+
+
+def fragment_c(c, paired):
+    """Registers of C or D (tiles, 16, 8)."""
+    places = [(group + 8 * (i >> 1), member * 2 + (i & 1)) for i in range(4)]
+    parts = [c[:, row, col] for row, col in places]
+    if paired:
+        parts = [np.stack(parts[2 * r:2 * r + 2], -1) for r in range(2)]
+        return [words(p) for p in parts]
+    return [np.ascontiguousarray(p).view(np.uint32) for p in parts]
+
+
+def numbers(dtype, shape, exact):
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max + 1, shape).astype(dtype)
+    if exact:
+        return rng.integers(-3, 4, shape).astype(dtype)
+    return (rng.normal(0, 1, shape) * 2.0 ** rng.integers(-4, 5, shape)).astype(dtype)
+
+
+def truncated(values):
+    """tf32 has ten fraction bits."""
+    return (values.view(np.uint32) & np.uint32(0xffffe000)).view(np.float32)
+
+
+def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a"):
+    a = numbers(NUMPY[a_type], (TILES, 16, k), exact)
+    b = numbers(NUMPY[b_type], (TILES, k, 8), exact)
+    acc_type = {"f32": np.float32, "f16": np.float16, "s32": np.int32}[acc]
+    c = rng.integers(-2**31, 2**31, (TILES, 16, 8)).astype(np.int32) if acc == "s32" \
+        else numbers(acc_type, (TILES, 16, 8), exact)
+    if a_type == "tf32":
+        a, b = truncated(a), truncated(b)
+    special = not exact and acc != "s32" and a_type not in ("e4m3",)
+    if special:
+        a[0, 3, 1] = np.inf
+        a[1, 5, 2] = np.nan
+        c[2, 7, 7] = np.nan
+        c[3, 2, 1] = -np.inf
+    wide = np.int64 if acc == "s32" else np.float64
+    with np.errstate(invalid="ignore", over="ignore"):
+        x, y, z = (v.astype(np.float32).astype(wide) if acc != "s32" else v.astype(wide)
+                   for v in (a, b, c))
+        want = np.einsum("tik,tkj->tij", x, y) + z
+        size = np.einsum("tik,tkj->tij", np.abs(x), np.abs(y)) + np.abs(z)
+    per = 4 // np.dtype(NUMPY[a_type]).itemsize
+    registers = [f"a{r}" for r in range(len(fragment_a(a, per)))], \
+        [f"b{r}" for r in range(len(fragment_b(b, per)))], \
+        [f"c{r}" for r in range(2 if acc == "f16" else 4)]
+    values = fragment_a(a, per) + fragment_b(b, per) + fragment_c(c, acc == "f16")
+    inputs = {n: v.ravel() for n, v in zip(sum(registers, []), values)}
+    outs = [f"x{r}" for r in range(len(registers[2]))]
+
+    def operand(names):
+        return "{{" + ", ".join("{" + n + "}" for n in names) + "}}"
+    text = (f"mma.sync.aligned.m16n8k{k}.row.col{'.satfinite' if satfinite else ''}."
+            f"{acc}.{a_type}.{b_type}.{acc} {{{{{', '.join(outs)}}}}}, " +
+            ", ".join(operand(n) for n in registers))
+    # fp8 and the 8-bit integers keep a fraction of the sum's bits.
+    bound = size * {"f32": 2.0 ** -20, "f16": 2.0 ** -9, "s32": 0}[acc]
+    if a_type in ("e4m3", "e5m2") and acc == "f32":
+        bound = size * 2.0 ** -12
+    cases = []
+    for r, name in enumerate(outs):
+        if acc == "s32":
+            result = np.clip(want, -2**31, 2**31 - 1) if satfinite else want
+            expected = fragment_c((result & 0xffffffff).astype(np.uint32), False)[r].ravel()
+        else:
+            def expected(got, r=r):
+                dtype, count = acc_type, 2 if acc == "f16" else 1
+                values = got.view(dtype).reshape(-1, count).astype(np.float64)
+
+                def pick(v):
+                    parts = [v[:, group + 8 * (i >> 1), member * 2 + (i & 1)].ravel()
+                             for i in (range(2 * r, 2 * r + 2) if count == 2 else [r])]
+                    return np.stack(parts, -1)
+                reference, allowed = pick(want), pick(bound)
+                with np.errstate(invalid="ignore"):
+                    close = values == reference if exact else \
+                        (np.abs(values - reference) <= allowed) | (values == reference)
+                return (close | (np.isnan(values) & np.isnan(reference))).all(1)
+        cases.append(Case(f"{text}; mov.b32 {{d}}, {name}", 32, expected,
+                          setup=f".reg .b32 {', '.join(outs)};"))
+    suite.group(f"m16n8k{k}-{a_type}-{b_type}-{acc}{'-exact' if exact else ''}"
+                f"{'-satfinite' if satfinite else ''}", inputs, cases, target)
+
+
+for exact in (True, False):
+    for k in (8, 16):
+        check(k, "f16", "f16", "f32", exact)
+        check(k, "f16", "f16", "f16", exact)
+        check(k, "bf16", "bf16", "f32", exact)
+    for k in (4, 8):
+        check(k, "tf32", "tf32", "f32", exact)
+    for a in ("e4m3", "e5m2"):
+        for b in ("e4m3", "e5m2"):
+            check(32, a, b, "f32", exact)
+for k in (16, 32):
+    for a in ("s8", "u8"):
+        for b in ("s8", "u8"):
+            for satfinite in (False, True):
+                check(k, a, b, "s32", True, satfinite)
+suite.finish()
