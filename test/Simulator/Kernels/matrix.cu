@@ -3,6 +3,7 @@
 // REQUIRES: clang, ml-dtypes
 // RUN: %clang_cuda -O2 -gline-tables-only -I %S/Inputs -o %t.ptx %s
 // RUN: %python %S/Inputs/check.py %s %t.ptx %t.d
+// RUN: %if long %{ %python %S/Inputs/check.py %s %t.ptx %t.d 40 %}
 // RUN: %if nvcc %{ %nvcc -ptx -arch=sm_90a -lineinfo -std=c++17 -O2 -I %S/Inputs -o %t.nvcc.ptx %s %}
 // RUN: %if nvcc %{ %python %S/Inputs/check.py %s %t.nvcc.ptx %t.d %}
 #include "device.h"

@@ -98,6 +98,30 @@ def wide():
         suite.group(f"arithmetic-{kind}", {"a": a, "b": b, "c": c}, cases + default)
 
 
+def pairs():
+    """Two f32 in a register; the second element is the first of another row."""
+    a, b = combine(float_edges("f32"), random_floats("f32", 2500, rng), 2, rng)
+    c = rng.permutation(a)
+    columns = {"add": (a, b), "sub": (a, b), "mul": (a, b), "fma": (a, b, c)}
+
+    def pack(x):
+        return x.astype(np.uint64) | np.roll(x, 3).astype(np.uint64) << np.uint64(32)
+    cases = []
+    for op, inputs in columns.items():
+        names = ", ".join("{" + n + "}" for n in "abc"[:len(inputs)])
+        for ftz in (False, True):
+            given = [flush("f32", x) for x in inputs] if ftz else inputs
+            want = host_arithmetic("f32", op, "rn", *given)
+            safe = (want & np.uint32(0x7fffffff)) != 0x00800000
+            if ftz:
+                want = flush("f32", want)
+            want = np.where(is_nan("f32", want), NAN["f32"], want)
+            cases.append(Case(f"{op}.rn{'.ftz' if ftz else ''}.f32x2 {{d}}, {names}",
+                              64, pack(want), safe & np.roll(safe, 3)))
+    suite.group("pairs-f32", {"a": pack(a), "b": pack(b), "c": pack(c)}, cases,
+                target="sm_100a")
+
+
 def narrow_arithmetic(kind):
     a, b = combine(float_edges(kind), random_floats(kind, 2500, rng), 2, rng)
     c = rng.permutation(a)
@@ -261,6 +285,10 @@ def comparisons():
                 if kind == "f32":
                     cases.append(Case(f"set.{dots}.f32.{kind} {{d}}, {{a}}, {{b}}", 32,
                                       np.where(want, 0x3f800000, 0)))
+                if width == 16:
+                    one = 0x3c00 if kind == "f16" else 0x3f80
+                    cases.append(Case(f"set.{dots}.{kind}.{kind} {{d}}, {{a}}, {{b}}", 16,
+                                      np.where(want, one, 0)))
         exponent, mantissa = exact.FORMATS[kind]
         if kind in ("f32", "f64"):
             size = a & UINT[kind]((1 << width - 1) - 1)
@@ -278,6 +306,7 @@ def comparisons():
 
 
 wide()
+pairs()
 narrow_arithmetic("f16")
 narrow_arithmetic("bf16")
 extrema()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""check.py SOURCE.cu KERNELS.ptx DIRECTORY
+"""check.py SOURCE.cu KERNELS.ptx DIRECTORY [ORDERS]
 
-Runs the kernels of a source file with every check. Those that launches.py has
-must give NumPy's results and no finding; those whose names carry a fault must
-give findings, all of them on the lines that say so:
+Runs the kernels of a source file with every check, in two orders of warps or as
+many as told. Those that launches.py has must give NumPy's results and no
+finding; those whose names carry a fault must give findings, all of them on the
+lines that say so:
 
     //! kernel: tools, block, thread
 
@@ -19,7 +20,8 @@ import numpy as np
 
 from launches import LAUNCHES, Out
 
-source, ptx, directory = sys.argv[1:]
+source, ptx, directory = sys.argv[1:4]
+seeds = range(int(sys.argv[4])) if len(sys.argv) > 4 else (0, 7)
 os.makedirs(directory, exist_ok=True)
 failures = []
 
@@ -72,7 +74,7 @@ def run(kernel, seed):
 
 for kernel in kernels:
     faulty = kernel not in LAUNCHES
-    for seed in (0, 7):
+    for seed in seeds:
         done, findings, outputs = run(kernel, seed)
         where = f"{kernel}, seed {seed}"
         if findings is None:
