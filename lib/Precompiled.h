@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Parsing MLIR is nine tenths of a compile's time. Sources include what they use
-// all the same.
+// Parsing MLIR is nine tenths of a compile's time. Sources include what they
+// use all the same.
 //
 //===----------------------------------------------------------------------===//
 

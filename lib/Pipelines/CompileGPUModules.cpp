@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LineInfo.h"
 #include "Clones.h"
+#include "LineInfo.h"
 #include "kvcache/Conversion/KVCacheToLLVM/KVCacheToLLVM.h"
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Pipelines/Pipelines.h"
@@ -92,7 +92,16 @@ struct CompileGPUModules
     gpu::GPUModuleOp module = getOperation();
     if (!module->hasAttr(cloneOfName))
       return;
-    auto target = cast<NVVM::NVVMTargetAttr>(module.getTargetsAttr()[0]);
+    ArrayAttr targets = module.getTargetsAttr();
+    auto target = targets && !targets.empty()
+                      ? dyn_cast<NVVM::NVVMTargetAttr>(targets[0])
+                      : nullptr;
+    if (!target) {
+      module.emitOpError("expected one '#nvvm.target' beside '")
+          << cloneOfName << "', which kvcache-clone-gpu-modules sets; drop '"
+          << cloneOfName << "'";
+      return signalPassFailure();
+    }
     const Chip *chip = findChip(target.getChip());
     if (!chip) {
       module.emitOpError("has an unknown chip '") << target.getChip() << "'";

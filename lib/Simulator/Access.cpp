@@ -234,4 +234,3 @@ void ptxsim::loadParamHandler(Warp &w, const Inst &i, uint32_t mask) {
 
 /// A prefetch of a bad address does nothing on a device either.
 void ptxsim::prefetchHandler(Warp &, const Inst &, uint32_t) {}
-

@@ -13,6 +13,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
@@ -230,6 +232,17 @@ Error ProgramArguments::addOutput(StringRef text) {
                 " among " + std::to_string(arguments.size()));
   if (!arguments[index].isMemRef)
     return fail("--out " + text + ": argument " + number + " is no memref");
+  // Nothing is written unless everything can be.
+  StringRef folder = llvm::sys::path::parent_path(file);
+  if (std::error_code wrong = llvm::sys::fs::access(
+          folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
+    return fail("--out " + text + ": cannot write to folder '" +
+                (folder.empty() ? "." : folder) + "': " + wrong.message());
+  for (const Output &output : outputs)
+    if (output.file == file)
+      return fail("--out " + text + ": argument " +
+                  std::to_string(output.argument) +
+                  " is written to that file already");
   outputs.push_back({index, file.str()});
   return Error::success();
 }

@@ -27,6 +27,9 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <dlfcn.h>
 #include <iostream>
 #include <unistd.h>
@@ -179,6 +182,20 @@ LogicalResult lower(ModuleOp module, const std::string &target) {
   return pm.run(module);
 }
 
+/// The program runs in this process: what ends it there ends the tool, without
+/// a report on the tool's own state.
+void endedBySignal(int signal) {
+  const char *text = signal == SIGABRT
+                         ? "kvcache-run: error: the program aborted\n"
+                     : signal == SIGILL || signal == SIGTRAP
+                         ? "kvcache-run: error: the program trapped\n"
+                         : "kvcache-run: error: the program accessed memory "
+                           "that is not there\n";
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0)
+    _exit(2);
+  _exit(1);
+}
+
 /// Compiles the lowered program and calls its entry.
 llvm::Error invoke(ModuleOp module, kvcache_run::ProgramArguments &arguments) {
   std::vector<std::string> libraries = runnerLibraries();
@@ -197,7 +214,12 @@ llvm::Error invoke(ModuleOp module, kvcache_run::ProgramArguments &arguments) {
   if (auto function = (*engine)->lookupPacked(symbol); !function)
     return function.takeError();
   (*engine)->initialize();
-  return (*engine)->invokePacked(symbol, arguments.packed());
+  for (int signal : {SIGABRT, SIGILL, SIGTRAP, SIGSEGV, SIGBUS})
+    std::signal(signal, endedBySignal);
+  llvm::Error wrong = (*engine)->invokePacked(symbol, arguments.packed());
+  for (int signal : {SIGABRT, SIGILL, SIGTRAP, SIGSEGV, SIGBUS})
+    std::signal(signal, SIG_DFL);
+  return wrong;
 }
 
 int run() {
@@ -266,6 +288,8 @@ int run() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM initLLVM(argc, argv);
+  // A failed assertion prints before it aborts.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   cl::HideUnrelatedOptions(category);

@@ -13,7 +13,8 @@ include "mlir/Pass/PassBase.td"
 // KVCacheToMemRef
 //===----------------------------------------------------------------------===//
 
-def ConvertKVCacheToMemRefPass : Pass<"convert-kvcache-to-memref"> {
+def ConvertKVCacheToMemRefPass
+    : Pass<"convert-kvcache-to-memref", "::mlir::ModuleOp"> {
   let summary = "Lower kvcache to memref, vector and arith";
   let description = [{
     Replaces every value of the dialect's types by pointers (rank-0 memrefs) and

@@ -135,8 +135,8 @@ private:
     char *end = nullptr;
     value = std::strtoull(text.c_str() + at, &end, 10);
     at = static_cast<size_t>(end - text.c_str());
-    if (errno || value > static_cast<uint64_t>(
-                             std::numeric_limits<int64_t>::max()))
+    if (errno ||
+        value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
       return fail("a number in the header is too large");
     return true;
   }
@@ -226,8 +226,8 @@ inline std::string readFile(std::FILE *file, Array &array) {
   unsigned char length[4] = {};
   if (!readBytes(file, length, version == 1 ? 2 : 4))
     return "the file ends in its header";
-  uint64_t headerBytes = length[0] | length[1] << 8 | length[2] << 16 |
-                         uint64_t(length[3]) << 24;
+  uint64_t headerBytes =
+      length[0] | length[1] << 8 | length[2] << 16 | uint64_t(length[3]) << 24;
   if (headerBytes > (1u << 20))
     return "a header of " + std::to_string(headerBytes) + " bytes";
   std::string header(headerBytes, '\0');

@@ -11,17 +11,13 @@
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
 
 namespace {
 
-/// An invariant load in device code: nobody writes a table while a collection
-/// lives, so that the optimiser may share reads across stores and use the
-/// read-only path. Host code may have written the table before it built the
-/// collection, which LLVM's invariant loads do not allow.
+/// A load, invariant where nobody writes the table while the function runs.
 struct LowerTableRead : public ConvertOpToLLVMPattern<TableReadOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -38,11 +34,10 @@ struct LowerTableRead : public ConvertOpToLLVMPattern<TableReadOp> {
                                         rewriter.getI32Type(), base, index,
                                         LLVM::GEPNoWrapFlags::inbounds);
     unsigned alignment = op.getAlignment().value_or(/*bytes=*/4);
-    bool isDevice = op->getParentOfType<gpu::GPUModuleOp>() != nullptr;
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(
         op, getTypeConverter()->convertType(op.getType()), address, alignment,
         /*isVolatile=*/false, /*isNonTemporal=*/false,
-        /*isInvariant=*/isDevice);
+        /*isInvariant=*/op.getInvariant());
     return success();
   }
 };

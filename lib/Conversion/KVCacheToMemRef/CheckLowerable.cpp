@@ -31,7 +31,7 @@ static bool holdsPagedType(Type type) {
 
 /// Whether the conversion knows how to pass a dialect value to `op`.
 static bool takesPagedValues(Operation *op) {
-  return isa<KVCacheDialect>(op->getDialect()) ||
+  return isa_and_nonnull<KVCacheDialect>(op->getDialect()) ||
          isa<FunctionOpInterface, func::CallOp, func::ReturnOp,
              gpu::LaunchFuncOp, gpu::ReturnOp, scf::ForOp, scf::IfOp,
              scf::WhileOp, scf::ConditionOp, scf::YieldOp, scf::IndexSwitchOp,

@@ -169,7 +169,9 @@ struct ConvertPopulate : public LookupPattern<PopulateOp> {
     if (op.getPolicy() == OutOfRange::trap) {
       Value last = at.add(token, at.index(count - 1));
       at.trapUnless(
-          at.allBelow({{batch, at.getValues().batch},
+          at.allBelow({// A tile inside a page must not reach past it.
+                       {at.remainder(token, inPage), at.index(1)},
+                       {batch, at.getValues().batch},
                        {at.divide(token, pageSize), at.getValues().columns},
                        {at.divide(last, pageSize), at.getValues().columns}}));
     }

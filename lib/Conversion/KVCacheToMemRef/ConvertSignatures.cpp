@@ -48,8 +48,7 @@ bool isOnlyRead(Value view) {
         return false;
       // An address that leaves as a number may come back as a pointer.
       if (!effects.hasEffect<MemoryEffects::Read>() &&
-          !isa<memref::ExtractAlignedPointerAsIndexOp,
-               memref::ExtractStridedMetadataOp, memref::DimOp>(user))
+          !isa<memref::DimOp>(user))
         return false;
     }
   return true;
@@ -64,10 +63,13 @@ bool readsPoolsOnly(Operation *func) {
     if (isa<BlockPagedPtrOp, ScalesBlockPagedPtrOp>(op))
       return isOnlyRead(op->getResult(0)) ? WalkResult::advance()
                                           : WalkResult::interrupt();
-    if (isa<CallOpInterface>(op) &&
-        llvm::any_of(op->getOperandTypes(), isPagedType))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
+    // Control flow hands a value on inside the function; others out of it.
+    bool stays =
+        isa_and_nonnull<KVCacheDialect, scf::SCFDialect, cf::ControlFlowDialect,
+                        arith::ArithDialect>(op->getDialect());
+    return !stays && llvm::any_of(op->getOperandTypes(), isPagedType)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   return !result.wasInterrupted();
 }
@@ -122,9 +124,11 @@ struct ConvertFunction
         anyInputAttrs |= kernel;
         continue;
       }
-      inputs.push_back(type);
+      size_t before = inputs.size();
+      if (failed(converter.convertType(type, inputs)))
+        return failure();
       DictionaryAttr attrs = func.getArgAttrDict(index);
-      inputAttrs.push_back(attrs ? attrs : none);
+      inputAttrs.append(inputs.size() - before, attrs ? attrs : none);
       anyInputAttrs |= attrs && !attrs.empty();
     }
     for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
@@ -219,6 +223,11 @@ struct ConvertSwitch : public OpConversionPattern<cf::SwitchOp> {
     SmallVector<SmallVector<Value>> cases;
     for (ArrayRef<ValueRange> operands : adaptor.getCaseOperands())
       cases.push_back(flatten(operands));
+    for (Block *successor : op->getSuccessors())
+      if (std::optional<TypeConverter::SignatureConversion> signature =
+              getTypeConverter()->convertBlockSignature(successor))
+        rewriter.applySignatureConversion(successor, *signature,
+                                          getTypeConverter());
     SmallVector<ValueRange> ranges(cases.begin(), cases.end());
     rewriter.replaceOpWithNewOp<cf::SwitchOp>(
         op, adaptor.getFlag().front(), op.getDefaultDestination(),

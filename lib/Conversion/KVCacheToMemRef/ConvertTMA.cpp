@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -60,10 +61,17 @@ FailureOr<Value> encode(ImplicitLocOpBuilder &b, Operation *op, Value memref,
   Value descriptor =
       UnrealizedConversionCastOp::create(b, descriptorType, memref)
           .getResult(0);
-  Value descriptorAt =
-      LLVM::AllocaOp::create(b, pointer, descriptorType, number(1));
+  // Once a call of the function, not once an iteration.
+  Value descriptorAt, boxAt;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (auto func = op->getParentOfType<FunctionOpInterface>())
+      b.setInsertionPointToStart(&func.getFunctionBody().front());
+    descriptorAt =
+        LLVM::AllocaOp::create(b, pointer, descriptorType, number(1));
+    boxAt = LLVM::AllocaOp::create(b, pointer, i64, number(rank));
+  }
   LLVM::StoreOp::create(b, descriptor, descriptorAt);
-  Value boxAt = LLVM::AllocaOp::create(b, pointer, i64, number(rank));
   for (auto [index, size] : llvm::enumerate(box)) {
     Value place =
         LLVM::GEPOp::create(b, pointer, i64, boxAt, LLVM::GEPArg(index));

@@ -15,24 +15,24 @@
 
 using namespace mlir;
 
-/// Divides everything of interest; products of it are capped to it.
+/// Stands for what everything divides: 0.
 static constexpr int64_t everything = int64_t(1) << 32;
 /// How far definitions are followed.
 static constexpr unsigned maxDepth = 8;
 
 static int64_t cap(int64_t divisor) {
-  if (divisor == 0)
+  // The magnitude of the least number is none; 2^32 divides it.
+  if (divisor == 0 || divisor == std::numeric_limits<int64_t>::min())
     return everything;
-  // The magnitude of INT64_MIN is no int64_t; its divisor 2^32 is.
-  if (divisor == std::numeric_limits<int64_t>::min())
-    return everything;
-  return std::abs(divisor);
+  return std::abs(divisor) <= everything ? std::abs(divisor)
+                                         : std::gcd(divisor, everything);
 }
 
+/// Products are capped, so that callers may multiply what they get.
 static int64_t product(int64_t a, int64_t b) {
   int64_t result;
-  // Of an overflowing product the larger factor is still a divisor.
-  return llvm::MulOverflow(a, b, result) ? std::max(a, b) : result;
+  return llvm::MulOverflow(a, b, result) ? everything
+                                         : std::min(result, everything);
 }
 
 static int64_t divisorOf(Value value, unsigned depth);
@@ -105,5 +105,10 @@ static int64_t divisorOf(Value value, unsigned depth) {
 }
 
 int64_t mlir::kvcache::getKnownDivisor(Value value) {
-  return divisorOf(value, maxDepth);
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return divisorOf(value, /*depth=*/0);
+  // Arithmetic wraps and casts cut off: only powers of two survive that.
+  int64_t divisor = divisorOf(value, maxDepth);
+  return divisor & -divisor;
 }

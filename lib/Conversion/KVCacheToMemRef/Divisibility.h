@@ -11,9 +11,10 @@
 
 namespace mlir::kvcache {
 
-/// A number that is sure to divide `value`, at least 1. Constants, sums,
-/// products, shifts, casts, affine.apply and the induction variables of scf.for
-/// are looked through. 0 is divided by everything: 2^32 stands for that.
+/// A number that is sure to divide `value`, from 1 to 2^32: the magnitude of a
+/// constant, else a power of two, found through sums, products, shifts, casts,
+/// affine.apply and the induction variables of scf.for. 0 is divided by
+/// everything: 2^32 stands for that.
 int64_t getKnownDivisor(Value value);
 
 } // namespace mlir::kvcache

@@ -54,6 +54,21 @@ void mlir::kvcache::populateKVCacheToMemRefPatterns(
   populateSignaturePatterns(patterns, converter);
 }
 
+/// A table that came with a kernel's argument was frozen before the launch: no
+/// thread writes it while the kernel runs.
+static void markInvariantReads(gpu::GPUFuncOp func) {
+  if (!func.isKernel())
+    return;
+  for (unsigned index = 0; index < func.getNumArguments(); ++index) {
+    if (!func.getArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName()) ||
+        !func.getArgAttr(index, LLVM::LLVMDialect::getReadonlyAttrName()))
+      continue;
+    for (Operation *user : func.getArgument(index).getUsers())
+      if (auto read = dyn_cast<TableReadOp>(user))
+        read.setInvariant(true);
+  }
+}
+
 namespace {
 struct ConvertKVCacheToMemRefPass
     : public kvcache::impl::ConvertKVCacheToMemRefPassBase<
@@ -82,7 +97,8 @@ struct ConvertKVCacheToMemRefPass
       return converter.isLegal(op);
     });
     if (failed(applyPartialConversion(root, target, std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    root->walk(markInvariantReads);
   }
 };
 } // namespace

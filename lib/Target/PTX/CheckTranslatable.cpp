@@ -15,15 +15,24 @@ using namespace mlir::kvcache;
 
 /// Returns true if values of `type` have no place in an NVIDIA GPU's code: the
 /// code generator ends the process on them.
-static bool isUnsupported(Type type) {
+static bool isUnsupported(Type type, ArrayRef<Type> inside = {}) {
   if (isa<Float80Type, Float128Type>(type))
     return true;
   if (auto vector = dyn_cast<VectorType>(type))
-    return vector.isScalable() || isUnsupported(vector.getElementType());
+    return vector.isScalable() ||
+           isUnsupported(vector.getElementType(), inside);
   if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
-    return isUnsupported(array.getElementType());
-  if (auto structure = dyn_cast<LLVM::LLVMStructType>(type))
-    return llvm::any_of(structure.getBody(), isUnsupported);
+    return isUnsupported(array.getElementType(), inside);
+  if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
+    // A structure that contains itself has no size.
+    if (llvm::is_contained(inside, type))
+      return true;
+    SmallVector<Type> nested(inside);
+    nested.push_back(type);
+    return llvm::any_of(structure.getBody(), [&](Type member) {
+      return isUnsupported(member, nested);
+    });
+  }
   return isa<LLVM::LLVMPPCFP128Type, LLVM::LLVMX86AMXType,
              LLVM::LLVMTargetExtType>(type);
 }

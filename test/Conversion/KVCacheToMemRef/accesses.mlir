@@ -220,3 +220,21 @@ func.func @slots(%k: !kvcache.cache<key, #gqa>, %t: index, %h: index) -> vector<
   %s = kvcache.load_scale %k[%c0, %t, %h, %c0] : !kvcache.cache<key, #gqa> -> vector<4xf32>
   return %s : vector<4xf32>
 }
+
+// Casts cut off what does not fit: only powers of two are sure to divide. A vector
+// of 32 from a "multiple of 48" on may straddle granules of 48.
+
+#g48 = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 96>, page_size = 16, scales = <f32, granularity = 48>>
+
+// CHECK-LABEL: func.func @cut_off(
+// CHECK-COUNT-2: memref.load
+// CHECK-NOT: memref.load
+// CHECK: return
+func.func @cut_off(%k: !kvcache.cache<key, #g48>, %t: index, %x: i8) -> vector<32xf32> {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : i8
+  %m = arith.muli %x, %c48 : i8
+  %d = arith.index_castui %m : i8 to index
+  %v = kvcache.load %k[%c0, %t, %c0, %d] : !kvcache.cache<key, #g48> -> vector<32xf32>
+  return %v : vector<32xf32>
+}

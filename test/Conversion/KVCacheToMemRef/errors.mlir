@@ -1,4 +1,4 @@
-// RUN: kvcache-opt %s --convert-kvcache-to-memref --split-input-file --verify-diagnostics
+// RUN: kvcache-opt %s --convert-kvcache-to-memref --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
 #kv = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
 
@@ -25,5 +25,15 @@ func.func @indirect(%k: !kvcache.cache<key, #kv>) {
 func.func @unknown() {
   // expected-error @below {{cannot be lowered with a kvcache value; pass it through func, gpu.launch_func, scf or cf operations, or look up what is needed before}}
   %k = ub.poison : !kvcache.cache<key, #kv>
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+func.func @unregistered(%k: !kvcache.cache<key, #kv>) {
+  // expected-error @below {{cannot be lowered with a kvcache value; pass it through func, gpu.launch_func, scf or cf operations, or look up what is needed before}}
+  "other.op"(%k) : (!kvcache.cache<key, #kv>) -> ()
   return
 }

@@ -87,6 +87,46 @@ module attributes {gpu.container_module} {
       gpu.return
     }
 
+    // An address that leaves as a number may be written through.
+
+    // CHECK-LABEL: gpu.func @address_leaves(
+    // CHECK-SAME: %{{[^:]*}}: memref<f32> {llvm.noundef},
+    gpu.func @address_leaves(%s: !kvcache.scales_mha_operand<key, #own>, %out: memref<index>) kernel {
+      %c0 = arith.constant 0 : index
+      %p = kvcache.block_paged_ptr %s[%c0, %c0, %c0] : !kvcache.scales_mha_operand<key, #own> -> memref<1x1xf32, strided<[1, 1], offset: ?>>
+      %a = memref.extract_aligned_pointer_as_index %p : memref<1x1xf32, strided<[1, 1], offset: ?>> -> index
+      memref.store %a, %out[] : memref<index>
+      gpu.return
+    }
+
+    // A table that comes with an argument is not written while the kernel runs;
+    // one that the kernel makes a collection of may have been.
+
+    // CHECK-LABEL: gpu.func @argument_table(
+    // CHECK: kvcache.table_read invariant
+    gpu.func @argument_table(%k: !kvcache.cache<key, #own>, %out: memref<index>) kernel {
+      %c0 = arith.constant 0 : index
+      %r = kvcache.row_idx %k[%c0, %c0] : !kvcache.cache<key, #own>
+      memref.store %r, %out[] : memref<index>
+      gpu.return
+    }
+
+    // CHECK-LABEL: gpu.func @own_collection(
+    // CHECK: memref.store
+    // CHECK: kvcache.table_read %
+    gpu.func @own_collection(%blocks: memref<4x1x1x16x1x128xf8E4M3FN>, %lengths: memref<1xi32>, %table: memref<1x2xi32>,
+                             %one: memref<1xi32>, %scales: memref<4x1x1x16x1x1xf32>, %entry: i32, %out: memref<index>) kernel {
+      %c0 = arith.constant 0 : index
+      memref.store %entry, %table[%c0, %c0] : memref<1x2xi32>
+      %c = kvcache.get_paged_cache blocks(%blocks : memref<4x1x1x16x1x128xf8E4M3FN>) lengths(%lengths : memref<1xi32>)
+          table(%table : memref<1x2xi32>) max_prompt(%one : memref<1xi32>) max_cache(%one : memref<1xi32>)
+          scales(%scales : memref<4x1x1x16x1x1xf32>) scales_table(%table : memref<1x2xi32>) : !kvcache.collection<#own>
+      %k = kvcache.get_key_cache %c[%c0] : !kvcache.collection<#own>
+      %r = kvcache.row_idx %k[%c0, %c0] : !kvcache.cache<key, #own>
+      memref.store %r, %out[] : memref<index>
+      gpu.return
+    }
+
     // A kernel that stores, through the cache or a view of it, has no `noalias`
     // on the pool.
 
@@ -214,4 +254,26 @@ func.func @captures(%k: !kvcache.cache<key, #plain>, %out: memref<?xindex>) {
     gpu.terminator
   }
   return
+}
+
+// -----
+
+#plain = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+// Blocks are converted where the function's signature is not.
+
+// CHECK-LABEL: func.func @switch_only(
+// CHECK: cf.switch
+// CHECK: ^bb1(%{{.*}}: memref<bf16>, %{{.*}}: index,
+// CHECK-NOT: kvcache.cache<
+func.func private @make() -> !kvcache.cache<key, #plain>
+func.func @switch_only(%flag: i32) -> index {
+  %k = call @make() : () -> !kvcache.cache<key, #plain>
+  cf.switch %flag : i32, [
+    default: ^bb1(%k : !kvcache.cache<key, #plain>),
+    7: ^bb1(%k : !kvcache.cache<key, #plain>)
+  ]
+^bb1(%k1: !kvcache.cache<key, #plain>):
+  %n = kvcache.max_prompt_length %k1 : !kvcache.cache<key, #plain>
+  return %n : index
 }

@@ -8,11 +8,12 @@
 
 // CHECK-LABEL: func.func @tile(
 // CHECK-SAME: %[[VALUES:[a-z0-9]+]]: memref<bf16>
+// CHECK: %[[AT:.*]] = llvm.alloca
+// CHECK: %[[BOX:.*]] = llvm.alloca
 // CHECK: %[[ROWS:.*]] = arith.select %{{.*}}, %c0, %{{.*}} : index
 // CHECK: %[[MATRIX:.*]] = memref.reinterpret_cast %[[VALUES]] to offset: [0], sizes: [%[[ROWS]], 8, 128], strides: [1024, 128, 1] : memref<bf16> to memref<?x8x128xbf16, strided<[1024, 128, 1]>>
 // CHECK: %[[DESCRIPTOR:.*]] = builtin.unrealized_conversion_cast %[[MATRIX]]
-// CHECK: llvm.store %[[DESCRIPTOR]], %[[AT:.*]] :
-// CHECK: %[[BOX:.*]] = llvm.alloca
+// CHECK: llvm.store %[[DESCRIPTOR]], %[[AT]] :
 // CHECK: llvm.store %[[C64:.*]], %[[BOX]] : i64, !llvm.ptr
 // CHECK: %[[BOX1:.*]] = llvm.getelementptr %[[BOX]][1]
 // CHECK: llvm.store %[[C1:.*]], %[[BOX1]] : i64, !llvm.ptr

@@ -120,6 +120,8 @@ def check_file(path, runner):
         return "FAIL", f"{error.cmd[0]} did not end within {error.timeout} s"
     except MemoryError:
         return "FAIL", "the pools do not fit in memory"
+    except Exception as error:  # A file may hold anything at all.
+        return "FAIL", f"{type(error).__name__}: {error}"
     return "PASS", ""
 
 
@@ -143,8 +145,9 @@ def main():
         results = pool.map(lambda path: check_file(path, runner), files)
         for path, (verdict, reason) in zip(files, results):
             counts[verdict] += 1
-            print(verdict, path.stem + (f": {reason}" if reason else ""),
-                  flush=True)
+            print(verdict, path.stem, flush=True)
+            if reason:
+                print("  " + reason.replace("\n", "\n  "), flush=True)
     print(f"{counts['PASS']} passed, {counts['FAIL']} failed, "
           f"{counts['UNSUPPORTED']} unsupported")
     return 0 if counts["PASS"] and not counts["FAIL"] else 1

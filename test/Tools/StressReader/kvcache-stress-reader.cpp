@@ -67,11 +67,15 @@ __attribute__((noinline)) int countOurFrames(bool inHandler) {
 
 int framesOutsideMLIR = 0;
 
+/// A heap that is broken can stop the search for frames, too.
+volatile sig_atomic_t dying = 0;
+
 void onDeath(int) {
+  dying = 1;
   _exit(countOurFrames(/*inHandler=*/true) > framesOutsideMLIR ? died
                                                                : diedInMLIR);
 }
-void onAlarm(int) { _exit(hung); }
+void onAlarm(int) { _exit(dying ? diedInMLIR : hung); }
 
 void catchDeath() {
   static char stack[1 << 16];

@@ -40,7 +40,9 @@
 // RUN: not kvcache-run %s --arg %t.f4.npy --arg i32:1 --out %t.out.npy 2>&1 | FileCheck %s --check-prefix=FORM
 // FORM: expected --out N=file.npy
 // RUN: not kvcache-run %s --arg %t.f4.npy --arg i32:1 --out 0=/nowhere/x.npy 2>&1 | FileCheck %s --check-prefix=WRITE
-// WRITE: /nowhere/x.npy: cannot create: No such file or directory
+// WRITE: --out 0=/nowhere/x.npy: cannot write to folder '/nowhere': No such file or directory
+// RUN: not kvcache-run %s --arg %t.f4.npy --arg i32:1 --out 0=%t.out.npy --out 0=%t.out.npy 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: argument 0 is written to that file already
 // RUN: not kvcache-run %s --entry other 2>&1 | FileCheck %s --check-prefix=ENTRY
 // ENTRY: there is no func.func 'other' with a body; choose one by --entry
 // RUN: not kvcache-run %s --entry unranked --arg %t.f4.npy 2>&1 | FileCheck %s --check-prefix=UNRANKED

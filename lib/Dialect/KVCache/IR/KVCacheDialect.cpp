@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -40,6 +41,17 @@ struct KVCacheAsmInterface : public OpAsmDialectInterface {
     return AliasResult::OverridableAlias;
   }
 };
+
+/// Everything may be inlined: what freezes a table in the callee freezes it in
+/// the caller, as the call does.
+struct KVCacheInlinerInterface : public DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
+    return true;
+  }
+};
 } // namespace
 
 void KVCacheDialect::initialize() {
@@ -55,7 +67,7 @@ void KVCacheDialect::initialize() {
 #define GET_OP_LIST
 #include "kvcache/Dialect/KVCache/IR/KVCacheOps.cpp.inc"
       >();
-  addInterfaces<KVCacheAsmInterface>();
+  addInterfaces<KVCacheAsmInterface, KVCacheInlinerInterface>();
 }
 
 Operation *KVCacheDialect::materializeConstant(OpBuilder &builder,

@@ -42,6 +42,9 @@ def KVCache_LoadOp : KVCache_LoadOpBase<"load"> {
     own scale, multiplied in f32 and rounded once to the result's type; where it
     has none the result is the value, converted.
 
+    NaN and infinity stay what they are; their products are IEEE's. Scales of
+    f8E8M0FNU are powers of two, byte 255 is NaN.
+
     Out of range: under `skip` the result is 0.
 
     **Constraints:**
@@ -97,7 +100,8 @@ def KVCache_LoadScaleOp : KVCache_LoadOpBase<"load_scale"> {
     from that one on: slots `floor(d / g)` to `floor(d / g) + w - 1`. `d` is an
     element, never a slot.
 
-    Out of range: under `skip` the result is 0.
+    Out of range: under `skip` the result is 0, in f8E8M0FNU, which has no zero,
+    its least number 2^-127.
 
     **Constraints:**
     - The source is a cache or a plain operand with scales; a scales operand has
@@ -135,7 +139,8 @@ def KVCache_StoreOp : KVCache_StoreOpBase<"store"> {
     Stores value `(b, t, h, d)`, or the `w` elements from `d` on. A store never
     changes lengths, and never quantises: a quantised cache takes codes. Codes of
     f4E2M1FN come as `i8`, two elements each. Without scales a wider float is
-    converted, to nearest even, saturating where the dtype is an 8-bit float.
+    converted, to nearest even, saturating where the dtype is an 8-bit float
+    (infinity too); NaN stays NaN.
 
     Out of range: under `skip` nothing is stored.
 
@@ -164,7 +169,7 @@ def KVCache_StoreScaleOp : KVCache_StoreOpBase<"store_scale"> {
     Stores the scale that covers value `(b, t, h, d)`, or `w` consecutive scales
     from that one on. `d` is an element, never a slot. An f32 is converted to the
     scale dtype: to nearest even, saturating to f8E4M3FN, and up to the next power
-    of two for f8E8M0FNU.
+    of two for f8E8M0FNU (of the magnitude; 0 becomes 2^-127). NaN stays NaN.
 
     Out of range: under `skip` nothing is stored. The block is checked against
     the scales pool.

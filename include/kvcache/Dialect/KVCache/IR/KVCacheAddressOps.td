@@ -14,8 +14,11 @@ def KVCache_TableReadOp : KVCache_Op<"table_read", [NoMemoryEffect]> {
   let description = [{
     What a lookup lowers to: reads entry `index` (unsigned) of a table or a list
     of lengths, or as many from there as the result has. Nobody writes the table
-    while the collection lives, so that reads are shared across stores. Lowers to
-    an invariant load.
+    while the collection lives, so that reads are shared across stores.
+
+    `invariant` says that nobody writes it while the function runs, not even
+    before the collection is made: the table came to a kernel with its argument.
+    Such a read takes the read-only path.
 
     **Constraints:**
     - The table is a rank-0 memref of `i32` with neither layout nor memory space.
@@ -28,10 +31,11 @@ def KVCache_TableReadOp : KVCache_Op<"table_read", [NoMemoryEffect]> {
     ```
   }];
   let arguments = (ins MemRefRankOf<[I32], [0]>:$table, I32:$index,
-                       OptionalAttr<I64Attr>:$alignment);
+                       OptionalAttr<I64Attr>:$alignment, UnitAttr:$invariant);
   let results = (outs AnyTypeOf<[I32, VectorOfRankAndType<[1], [I32]>]>:$entries);
   let assemblyFormat = [{
-    $table `[` $index `]` attr-dict `:` type($table) `->` type($entries)
+    (`invariant` $invariant^)? $table `[` $index `]` attr-dict
+    `:` type($table) `->` type($entries)
   }];
   let hasVerifier = 1;
 }
