@@ -75,7 +75,12 @@ void onDeath(int) {
   _exit(countOurFrames(/*inHandler=*/true) > framesOutsideMLIR ? died
                                                                : diedInMLIR);
 }
-void onAlarm(int) { _exit(dying ? diedInMLIR : hung); }
+void onAlarm(int) {
+  if (dying)
+    _exit(diedInMLIR);
+  _exit(countOurFrames(/*inHandler=*/true) > framesOutsideMLIR ? hung
+                                                               : diedInMLIR);
+}
 
 void catchDeath() {
   static char stack[1 << 16];
