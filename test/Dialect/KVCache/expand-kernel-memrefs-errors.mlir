@@ -56,3 +56,21 @@ module attributes {gpu.container_module} {
     }
   }
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{argument #0 is of type 'f4E2M1FN' of 4 bits, which PTX cannot pass; pass an integer of 8, 16, 32 or 64 bits}}
+  gpu.func @narrow(%x: f4E2M1FN) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{argument #1 is of type 'i24' of 24 bits, which PTX cannot pass; pass an integer of 8, 16, 32 or 64 bits}}
+  gpu.func @odd(%ok: i1, %x: i24) kernel {
+    gpu.return
+  }
+}

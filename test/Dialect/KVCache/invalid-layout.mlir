@@ -120,12 +120,6 @@
 
 // -----
 
-// expected-error @+1 {{expected an even granularity for dtype 'f4E2M1FN', which stores two elements a byte, got 15}}
-#kv = #kvcache.layout<f4E2M1FN, params = <num_heads = 8, head_size = 128>, page_size = 16, scales = <f8E4M3FN, granularity = 15>>
-
-
-// -----
-
 // expected-error @+1 {{expected one side of a page to take less than 4294967296 bytes, got page_size 4194304 * num_heads 8 * head_size 128 * 1 bytes; use a smaller page_size}}
 #kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 8, head_size = 128>, page_size = 4194304>
 

@@ -75,11 +75,6 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected an even head_size for dtype " << dtype
                        << ", which stores two elements a byte, got "
                        << params.getHeadSize();
-  if (packed && scales.getGranularity() % 2 != 0)
-    return emitError() << "expected an even granularity for dtype " << dtype
-                       << ", which stores two elements a byte, got "
-                       << scales.getGranularity();
-
   if (failed(verifyPageSide(emitError, "head_size", params.getHeadSize(),
                             storageBytes(dtype), params, pageSize)))
     return failure();

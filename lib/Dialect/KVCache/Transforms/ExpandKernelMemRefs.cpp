@@ -63,6 +63,16 @@ planArgument(Type type, function_ref<InFlightDiagnostic()> emitError) {
                 << ", which has no place in memory; pass a memref or scalars";
     return failure();
   }
+  // PTX has parameters of whole bytes, in powers of two, and predicates.
+  if (type.isIntOrFloat()) {
+    unsigned bits = type.getIntOrFloatBitWidth();
+    if (bits != 1 && (bits < 8 || !llvm::isPowerOf2_32(bits))) {
+      emitError() << "is of type " << type << " of " << bits
+                  << " bits, which PTX cannot pass; pass an integer of 8, 16, "
+                     "32 or 64 bits";
+      return failure();
+    }
+  }
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref)
     return std::optional<Expansion>();

@@ -57,9 +57,7 @@ class Layout:
             if needs or rng.random() < 0.7
             else None
         )
-        self.g = rng.choice([1, 12, 16, 32, 48, self.D, self.D + 7])
-        if self.dtype == "f4E2M1FN":
-            self.g += self.g % 2
+        self.g = rng.choice([1, 7, 12, 16, 32, 48, self.D, self.D + 7])
         self.own = self.scale_dtype is not None and rng.random() < 0.5
         self.G = -(-self.D // self.g) if self.scale_dtype else 0
         self.L = rng.choice([1, 3])

@@ -80,7 +80,7 @@ def KVCache_LayoutAttr : KVCache_Attr<"Layout", "layout"> {
     - `dtype` is f32, f16, bf16, f8E4M3FN, f8E5M2, i8 or f4E2M1FN.
     - `page_size` is at least 1.
     - `i8` and `f4E2M1FN` values need `scales`.
-    - `f4E2M1FN` values need an even `head_size` and an even `granularity`.
+    - `f4E2M1FN` values need an even `head_size`.
     - One layer of one side of a page takes less than 2^32 bytes, in each pool.
 
     Example:
