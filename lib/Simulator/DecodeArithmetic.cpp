@@ -33,8 +33,8 @@ uint8_t takeFloatFlags(Statement &s) {
 
 /// The handler a directed rounding mode wraps; MXCSR does the rounding.
 void emitRounded(Statement &s, Type type, Handler fn) {
-  static constexpr std::initializer_list<std::string_view> modes = {"rn", "rz",
-                                                                    "rm", "rp"};
+  static const std::initializer_list<std::string_view> modes = {"rn", "rz",
+                                                                "rm", "rp"};
   int mode = s.takeOneOf(modes);
   if (mode <= 0) {
     s.emit(classOf(type), fn);

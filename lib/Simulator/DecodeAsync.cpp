@@ -236,7 +236,7 @@ void decodeCp(Statement &s) {
 }
 
 void decodeMbarrier(Statement &s) {
-  static constexpr std::initializer_list<std::string_view> words = {
+  static const std::initializer_list<std::string_view> words = {
       "init",        "inval",     "arrive",   "expect_tx",
       "complete_tx", "test_wait", "try_wait", "arrive_drop"};
   int what = s.takeOneOf(words);
