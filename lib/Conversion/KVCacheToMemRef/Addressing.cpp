@@ -148,8 +148,11 @@ Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
                        function_ref<SmallVector<Value>(Position)> body) {
   int64_t pageSize = layout.getPageSize();
   auto position = [&] {
+    // One after the other: compilers differ in the order of arguments.
     Value token32 = toI32(token);
-    Value block = tableEntry(pool, toI32(batch), divide(token32, pageSize));
+    Value batch32 = toI32(batch);
+    Value page32 = divide(token32, pageSize);
+    Value block = tableEntry(pool, batch32, page32);
     return Position{block, remainder(token32, pageSize)};
   };
   if (policy == OutOfRange::assume)
