@@ -21,6 +21,7 @@
 
 using namespace mlir;
 using kvcache_run::ProgramArguments;
+using kvcache_run::SparseArray;
 using llvm::Error;
 using llvm::StringRef;
 
@@ -120,19 +121,49 @@ Error ProgramArguments::readMemRef(MemRefType type, Argument &argument) {
   if (Error layout = checkLayout(type, array.shape))
     return layout;
 
-  size_t rank = array.shape.size();
+  describe(argument, array.data.get(), array.shape);
+  return Error::success();
+}
+
+void ProgramArguments::describe(Argument &argument, char *begin,
+                                llvm::ArrayRef<int64_t> shape) {
+  size_t rank = shape.size();
   int64_t data;
-  char *begin = array.data.get();
   static_assert(sizeof(begin) == sizeof(data));
   std::memcpy(&data, &begin, sizeof(data));
   argument.words.assign(3 + 2 * rank, 0);
   argument.words[0] = argument.words[1] = data;
   int64_t stride = 1;
-  for (size_t dim = rank; dim-- > 0; stride *= array.shape[dim]) {
-    argument.words[3 + dim] = array.shape[dim];
+  for (size_t dim = rank; dim-- > 0; stride *= shape[dim]) {
+    argument.words[3 + dim] = shape[dim];
     argument.words[3 + rank + dim] = stride;
   }
   argument.isMemRef = true;
+}
+
+Error ProgramArguments::readSparse(MemRefType type, Argument &argument) {
+  if (type.getMemorySpace() || type.getRank() != 1 ||
+      dtypesOf(type.getElementType()).empty())
+    return fail("a sparse array cannot be " + spell(type) +
+                "; use a memref of rank 1 in the default memory space");
+  auto sparse = SparseArray::read(argument.file);
+  if (!sparse)
+    return sparse.takeError();
+  argument.sparse = std::move(*sparse);
+  // The dtype's name ends in its size.
+  uint64_t itemBytes = 1;
+  StringRef(dtypesOf(type.getElementType()).front())
+      .drop_front()
+      .getAsInteger(10, itemBytes);
+  uint64_t bytes = argument.sparse->numBytes();
+  int64_t count = static_cast<int64_t>(bytes / itemBytes);
+  if (bytes % itemBytes ||
+      (!type.isDynamicDim(0) && type.getDimSize(0) != count))
+    return fail("a sparse array of " + std::to_string(bytes) +
+                " bytes does not fill " + spell(type));
+  if (Error layout = checkLayout(type, count))
+    return layout;
+  describe(argument, argument.sparse->data(), count);
   return Error::success();
 }
 
@@ -192,7 +223,9 @@ Error ProgramArguments::read(func::FuncOp entry,
     Error error = Error::success();
     if (auto memref = dyn_cast<MemRefType>(input)) {
       argument.file = texts[i];
-      error = readMemRef(memref, argument);
+      error = StringRef(argument.file).starts_with(SparseArray::prefix)
+                  ? readSparse(memref, argument)
+                  : readMemRef(memref, argument);
     } else if (isa<IndexType>(input) ||
                (input.isIntOrFloat() && input.getIntOrFloatBitWidth() <= 64)) {
       error = readScalar(input, texts[i], argument);
@@ -222,6 +255,21 @@ Error ProgramArguments::read(func::FuncOp entry,
   return Error::success();
 }
 
+Error ProgramArguments::checkOutputFile(StringRef text, StringRef file) {
+  // Nothing is written unless everything can be.
+  StringRef folder = llvm::sys::path::parent_path(file);
+  if (std::error_code wrong = llvm::sys::fs::access(
+          folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
+    return fail("--out " + text + ": cannot write to folder '" +
+                (folder.empty() ? "." : folder) + "': " + wrong.message());
+  for (const Output &output : outputs)
+    if (output.file == file || output.segmentsFile == file)
+      return fail("--out " + text + ": argument " +
+                  std::to_string(output.argument) +
+                  " is written to that file already");
+  return Error::success();
+}
+
 Error ProgramArguments::addOutput(StringRef text) {
   auto [number, file] = text.split('=');
   size_t index;
@@ -232,26 +280,33 @@ Error ProgramArguments::addOutput(StringRef text) {
                 " among " + std::to_string(arguments.size()));
   if (!arguments[index].isMemRef)
     return fail("--out " + text + ": argument " + number + " is no memref");
-  // Nothing is written unless everything can be.
-  StringRef folder = llvm::sys::path::parent_path(file);
-  if (std::error_code wrong = llvm::sys::fs::access(
-          folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
-    return fail("--out " + text + ": cannot write to folder '" +
-                (folder.empty() ? "." : folder) + "': " + wrong.message());
-  for (const Output &output : outputs)
-    if (output.file == file)
-      return fail("--out " + text + ": argument " +
-                  std::to_string(output.argument) +
-                  " is written to that file already");
-  outputs.push_back({index, file.str()});
+  StringRef segments;
+  if (arguments[index].sparse) {
+    std::tie(file, segments) = file.split(':');
+    if (file.empty() || segments.empty() || file == segments)
+      return fail("--out " + text + ": argument " + number +
+                  " is sparse; expected --out N=OFFSETS.npy:SEGMENTS.npy");
+    if (Error wrong = checkOutputFile(text, segments))
+      return wrong;
+  }
+  if (Error wrong = checkOutputFile(text, file))
+    return wrong;
+  outputs.push_back({index, file.str(), segments.str()});
   return Error::success();
 }
 
 Error ProgramArguments::writeOutputs() const {
   std::string error;
-  for (const Output &output : outputs)
-    if (!npy::write(output.file, arguments[output.argument].array, error))
+  for (const Output &output : outputs) {
+    const Argument &argument = arguments[output.argument];
+    if (argument.sparse) {
+      if (Error wrong =
+              argument.sparse->write(output.file, output.segmentsFile))
+        return wrong;
+    } else if (!npy::write(output.file, argument.array, error)) {
       return fail(error);
+    }
+  }
   return Error::success();
 }
 

@@ -5,11 +5,14 @@
 #ifndef KVCACHE_TOOLS_KVCACHE_RUN_PROGRAMARGUMENTS_H
 #define KVCACHE_TOOLS_KVCACHE_RUN_PROGRAMARGUMENTS_H
 
+#include "SparseArray.h"
+
 #include "kvcache/Support/Npy.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Error.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,12 +22,14 @@ namespace kvcache_run {
 class ProgramArguments {
 public:
   /// Reads a value for each argument of `entry` from `texts`: "file.npy" for a
-  /// memref, "type:value" for a scalar. An error names the argument and both
-  /// sides of what does not fit.
+  /// memref, "sparse:BYTES:OFFSETS.npy:SEGMENTS.npy" for one of rank 1 that is
+  /// mostly zero, "type:value" for a scalar. An error names the argument and
+  /// both sides of what does not fit.
   llvm::Error read(mlir::func::FuncOp entry,
                    const std::vector<std::string> &texts);
 
-  /// Checks an output "N=file.npy" before anything runs.
+  /// Checks an output "N=file.npy", or "N=OFFSETS.npy:SEGMENTS.npy" of a sparse
+  /// argument, before anything runs.
   llvm::Error addOutput(llvm::StringRef text);
   /// Writes the outputs from the arrays' present contents.
   llvm::Error writeOutputs() const;
@@ -39,6 +44,8 @@ private:
   struct Argument {
     std::string file;
     npy::Array array;
+    /// In place of `array` where it is sparse.
+    std::unique_ptr<SparseArray> sparse;
     /// A memref descriptor; or a scalar's bytes in the first word.
     std::vector<int64_t> words;
     void *descriptor = nullptr;
@@ -47,9 +54,16 @@ private:
   struct Output {
     size_t argument;
     std::string file;
+    /// Of a sparse argument, whose offsets are in `file`.
+    std::string segmentsFile;
   };
 
   llvm::Error readMemRef(mlir::MemRefType type, Argument &argument);
+  llvm::Error readSparse(mlir::MemRefType type, Argument &argument);
+  /// Makes the descriptor of a dense memref.
+  static void describe(Argument &argument, char *begin,
+                       llvm::ArrayRef<int64_t> shape);
+  llvm::Error checkOutputFile(llvm::StringRef text, llvm::StringRef file);
   llvm::Error readScalar(mlir::Type type, llvm::StringRef text,
                          Argument &argument);
 

@@ -46,12 +46,15 @@ cl::list<std::string>
     argumentTexts("arg",
                   cl::desc("Value of the entry's next argument: file.npy for a "
                            "memref, type:value (i64:5, f32:1.0, index:7) for a "
-                           "scalar"),
+                           "scalar, sparse:BYTES:OFFSETS.npy:SEGMENTS.npy for "
+                           "a memref that is zero but for row i of SEGMENTS at "
+                           "byte OFFSETS[i]"),
                   cl::value_desc("value"), cl::cat(category));
 cl::list<std::string>
     outputTexts("out",
                 cl::desc("Write memref argument N to a file after a successful "
-                         "run"),
+                         "run; a sparse one to N=OFFSETS.npy:SEGMENTS.npy, the "
+                         "pages of 4096 bytes that are not zero"),
                 cl::value_desc("N=file.npy"), cl::cat(category));
 cl::opt<std::string> entryName("entry", cl::init("main"),
                                cl::desc("Function to run (default: main)"),
