@@ -4,12 +4,12 @@
 // RUN: kvcache-run %s --arg sparse:6000000001:%t.at.npy:%t.bytes.npy --tool all \
 // RUN:   --out 0=%t.at2.npy:%t.bytes2.npy | FileCheck %s --check-prefix=RESULT
 // RUN: %npy show %t.at2.npy | FileCheck %s --check-prefix=AT
-// RUN: %npy show %t.bytes2.npy | FileCheck %s --check-prefix=BYTES
+// RUN: %npy show %t.bytes2.npy | FileCheck %s --check-prefix=DATA
 
 // The segments overlap: the second, at byte 1, is 4 5 6 7.
 // RESULT: 7
 // AT: <i8 (2,) 0 5999996928
-// BYTES: |u1 (2, 4096) 0 4 5 6 7 0 {{.*}} 0 9 0 {{[0 ]*$}}
+// DATA: |u1 (2, 4096) 0 4 5 6 7 0 {{.*}} 0 9 0 {{[0 ]*$}}
 
 // RUN: not kvcache-run %s --arg sparse:6000000001:%t.at.npy 2>&1 | FileCheck %s --check-prefix=FORM
 // FORM: argument 0 of 'main': expected sparse:BYTES:OFFSETS.npy:SEGMENTS.npy, got 'sparse:6000000001:{{.*}}'
@@ -19,10 +19,10 @@
 // LEAVES: argument 0 of 'small': segment 1 of 4 bytes at 1 leaves the array of 4
 // RUN: not kvcache-run %s --entry small --arg sparse:80000000000000000:%t.at.npy:%t.bytes.npy 2>&1 | FileCheck %s --check-prefix=SPACE
 // SPACE: argument 0 of 'small': 80000000000000000 bytes exceed the address space
-// RUN: not kvcache-run %s --entry small --arg sparse:8:%t.bytes.npy:%t.bytes.npy 2>&1 | FileCheck %s --check-prefix=OFFSETS
-// OFFSETS: bytes.npy: expected offsets of dtype i8 and rank 1, got u1 and rank 2
-// RUN: not kvcache-run %s --entry small --arg sparse:8:%t.at.npy:%t.at.npy 2>&1 | FileCheck %s --check-prefix=SEGMENTS
-// SEGMENTS: at.npy: expected segments of dtype u1 and rank 2, got i8 and rank 1
+// RUN: not kvcache-run %s --entry small --arg sparse:8:%t.bytes.npy:%t.bytes.npy 2>&1 | FileCheck %s --check-prefix=PLACES
+// PLACES: bytes.npy: expected offsets of dtype i8 and rank 1, got u1 and rank 2
+// RUN: not kvcache-run %s --entry small --arg sparse:8:%t.at.npy:%t.at.npy 2>&1 | FileCheck %s --check-prefix=PIECES
+// PIECES: at.npy: expected segments of dtype u1 and rank 2, got i8 and rank 1
 // RUN: %npy make %t.three.npy '<i8' 3
 // RUN: not kvcache-run %s --entry small --arg sparse:8:%t.three.npy:%t.bytes.npy 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: expected a segment an offset, got 2 segments and 3 offsets
