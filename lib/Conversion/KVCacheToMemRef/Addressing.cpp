@@ -10,7 +10,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 #include <numeric>
@@ -78,6 +80,8 @@ Value Addressing::add(Value lhs, Value rhs) {
 }
 
 Value Addressing::multiply(Value value, int64_t factor) {
+  if (factor == 1)
+    return value;
   return b.createOrFold<arith::MulIOp>(value, constantLike(b, value, factor));
 }
 
@@ -106,23 +110,27 @@ Value Addressing::allBelow(ArrayRef<std::pair<Value, Value>> checks) {
   return all;
 }
 
-Value Addressing::insideRow(Pool pool, Value head, Value dim, int64_t count) {
-  // Elements for values, slots for scales.
-  int64_t size =
-      pool == Pool::scales ? layout.getScaleSlots() : layout.getHeadSize();
+Value Addressing::insideHead(int64_t size, Value head, Value dim,
+                             int64_t count) {
   if (count > size)
     return arith::ConstantOp::create(b, b.getBoolAttr(false));
   SmallVector<std::pair<Value, Value>> checks = {
       {head, index(layout.getNumHeads())}};
-  if (dim) {
-    // The last element that the first of `count` may be, plus one.
-    int64_t limit = pool == Pool::scales
-                        ? std::min(layout.getHeadSize(),
-                                   (size - count + 1) * layout.getGranularity())
-                        : size - count + 1;
-    checks.push_back({dim, index(limit)});
-  }
+  if (dim)
+    checks.push_back({dim, index(size - count + 1)});
   return allBelow(checks);
+}
+
+Value Addressing::insideRow(Pool pool, Value head, Value dim, int64_t count) {
+  PoolLayout shape = poolLayout(pool);
+  if (pool != Pool::scales)
+    return insideHead(shape.inner * shape.elementsPerStorage, head, dim, count);
+  // The last element whose scale may be the first of `count`, plus one.
+  if (count > shape.inner)
+    return insideHead(/*size=*/0, head, dim, count);
+  int64_t limit = std::min(layout.getQuantizedSize(),
+                           (shape.inner - count + 1) * layout.getGranularity());
+  return insideHead(limit, head, dim, /*count=*/1);
 }
 
 void Addressing::trapUnless(Value condition) {
@@ -206,28 +214,64 @@ Value Addressing::pageView(Pool pool, Value block) {
   const PoolValues &values = this->values.pool(pool);
   PoolLayout shape = poolLayout(pool);
   Value offset = b.createOrFold<arith::MulIOp>(toIndex(block), values.pitch);
-  return ByteViewOp::create(
-      b, MemRefType::get({shape.layerSize()}, shape.storageType), values.base,
-      offset);
+  if (shape.firstByte != 0)
+    offset = add(offset, index(shape.firstByte));
+  int64_t units = (shape.layerBytes - shape.firstByte) / shape.unitBytes();
+  return ByteViewOp::create(b, MemRefType::get({units}, shape.unitType()),
+                            values.base, offset);
 }
 
 Value Addressing::inPage(Pool pool, Value slot, Value head, Value dim) {
   PoolLayout shape = poolLayout(pool);
-  Value offset = multiply(slot, shape.rowSize());
+  if (isSwizzled(pool))
+    return inSwizzledPage(shape, slot, head, dim);
+  int64_t unit = shape.unitBytes();
+  Value offset = multiply(slot, shape.slotBytes / unit);
   // What can only be 0 is left out.
   if (shape.heads > 1)
-    offset = add(offset, multiply(toI32(head), shape.inner));
+    offset = add(offset, multiply(toI32(head), shape.headBytes / unit));
   if (dim && shape.inner > 1)
-    offset = add(offset, divide(toI32(dim), shape.elementsPerStorage));
+    offset = add(offset, multiply(divide(toI32(dim), shape.elementsPerStorage),
+                                  shape.storageBytes / unit));
   return toIndex(offset);
+}
+
+Value Addressing::inSwizzledPage(const PoolLayout &shape, Value slot,
+                                 Value head, Value dim) {
+  // Scale j of token t of four lies where scale f % G of token f / G would,
+  // with f = 4 * j + t.
+  int64_t unit = shape.unitBytes();
+  int64_t slotUnits = shape.slotBytes / unit;
+  int64_t scaleUnits = shape.storageBytes / unit;
+  Value flat = remainder(slot, 4);
+  Value place = b.createOrFold<arith::SubIOp>(slot, flat);
+  if (dim) {
+    Value scale = divide(toI32(dim), shape.elementsPerStorage);
+    flat = add(multiply(scale, 4), flat);
+  }
+  // The scales of four tokens may be one piece of memory.
+  if (shape.slotBytes != shape.inner * shape.storageBytes) {
+    place = add(place, divide(flat, shape.inner));
+    flat = remainder(flat, shape.inner);
+  }
+  Value offset = multiply(place, slotUnits);
+  offset = add(offset, multiply(flat, scaleUnits));
+  if (shape.heads > 1)
+    offset = add(offset, multiply(toI32(head), shape.headBytes / unit));
+  return toIndex(offset);
+}
+
+Value Addressing::inTail(Value dim) {
+  return b.createOrFold<arith::SubIOp>(dim, index(layout.getQuantizedSize()));
 }
 
 int64_t Addressing::provenAlignment(Pool pool, Value head, Value dim) {
   PoolLayout shape = poolLayout(pool);
-  int64_t alignment = std::gcd(poolAlignment, shape.rowBytes());
+  int64_t alignment = std::gcd(shape.baseAlignment(), shape.slotBytes);
   if (shape.heads > 1)
-    alignment = std::gcd(alignment, getKnownDivisor(head) * shape.inner *
-                                        shape.storageBytes);
+    alignment = std::gcd(alignment, getKnownDivisor(head) * shape.headBytes);
+  if (isSwizzled(pool))
+    return std::gcd(alignment, shape.storageBytes);
   if (dim && shape.inner > 1) {
     int64_t storage = 1;
     if (std::optional<int64_t> constant = getConstant(dim)) {
@@ -242,4 +286,79 @@ int64_t Addressing::provenAlignment(Pool pool, Value head, Value dim) {
     alignment = std::gcd(alignment, storage * shape.storageBytes);
   }
   return alignment;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+/// The bytes of a number or a vector of `type`.
+static VectorType bytesOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  int64_t lanes = vector ? vector.getDimSize(0) : 1;
+  int64_t bytes = getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8;
+  return VectorType::get({lanes * bytes},
+                         IntegerType::get(type.getContext(), 8));
+}
+
+Value Addressing::slotAfter(Value dim, int64_t lane) {
+  return add(dim, index(lane * layout.getGranularity()));
+}
+
+Value Addressing::load(Pool pool, Position position, Value head, Value dim,
+                       Type type, int64_t alignment) {
+  auto vector = dyn_cast<VectorType>(type);
+  if (vector && isSwizzled(pool)) {
+    // Neighbours do not lie side by side.
+    Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    for (int64_t lane = 0; lane < vector.getDimSize(0); ++lane) {
+      Value scale = load(pool, position, head, slotAfter(dim, lane),
+                         vector.getElementType(), /*alignment=*/0);
+      result = vector::InsertOp::create(b, scale, result, lane);
+    }
+    return result;
+  }
+  PoolLayout shape = poolLayout(pool);
+  Value page = pageView(pool, position.block);
+  Value place = inPage(pool, position.slot, head, dim);
+  if (!vector && shape.isAligned())
+    return memref::LoadOp::create(b, page, ValueRange{place});
+  VectorType loaded = shape.isAligned() ? vector : bytesOf(type);
+  llvm::MaybeAlign proven(
+      std::max(provenAlignment(pool, head, dim), alignment));
+  Value value = vector::LoadOp::create(b, loaded, page, ValueRange{place},
+                                       /*nontemporal=*/false, proven);
+  if (shape.isAligned())
+    return value;
+  auto lanes = vector ? vector : VectorType::get({1}, type);
+  value = vector::BitCastOp::create(b, lanes, value);
+  return vector ? value : vector::ExtractOp::create(b, value, 0).getResult();
+}
+
+void Addressing::store(Pool pool, Position position, Value head, Value dim,
+                       Value value, int64_t alignment) {
+  Type type = value.getType();
+  auto vector = dyn_cast<VectorType>(type);
+  if (vector && isSwizzled(pool)) {
+    for (int64_t lane = 0; lane < vector.getDimSize(0); ++lane)
+      store(pool, position, head, slotAfter(dim, lane),
+            vector::ExtractOp::create(b, value, lane), /*alignment=*/0);
+    return;
+  }
+  PoolLayout shape = poolLayout(pool);
+  Value page = pageView(pool, position.block);
+  Value place = inPage(pool, position.slot, head, dim);
+  if (!vector && shape.isAligned()) {
+    memref::StoreOp::create(b, value, page, ValueRange{place});
+    return;
+  }
+  if (!shape.isAligned()) {
+    if (!vector)
+      value = vector::BroadcastOp::create(b, VectorType::get({1}, type), value);
+    value = vector::BitCastOp::create(b, bytesOf(type), value);
+  }
+  llvm::MaybeAlign proven(
+      std::max(provenAlignment(pool, head, dim), alignment));
+  vector::StoreOp::create(b, value, page, ValueRange{place},
+                          /*nontemporal=*/false, proven);
 }

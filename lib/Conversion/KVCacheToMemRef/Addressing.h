@@ -26,6 +26,8 @@ class Addressing {
 public:
   Addressing(ImplicitLocOpBuilder &builder, Type paged, ValueRange flat)
       : b(builder), layout(getLayout(paged)), values(unpackPaged(paged, flat)) {
+    auto operand = dyn_cast<MHAOperandTypeInterface>(paged);
+    swizzled = operand && layout.isSwizzled(operand.getSide());
   }
 
   LayoutAttr getLayoutAttr() const { return layout; }
@@ -72,9 +74,13 @@ public:
   /// nothing to check. A size of 0 is never exceeded by what is known to fit.
   Value allBelow(ArrayRef<std::pair<Value, Value>> checks);
 
-  /// Whether `head` and `count` elements (values) or slots (scales) from the
-  /// element `dim` on lie inside a row of `pool`; null where they surely do.
+  /// Whether `head` and `count` elements (values, tail) or slots (scales) from
+  /// the element `dim` on lie inside a row of `pool`; null where they surely
+  /// do. `dim` counts as in `inPage`.
   Value insideRow(Pool pool, Value head, Value dim, int64_t count);
+
+  /// The same for `count` elements of a head of `size`.
+  Value insideHead(int64_t size, Value head, Value dim, int64_t count);
 
   /// Ends the program where `condition` is false.
   void trapUnless(Value condition);
@@ -83,25 +89,44 @@ public:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  /// The layer and side of a block of `pool` as a flat memref of its storage.
+  /// The layer and side of a block as a flat memref of `pool`'s units, from its
+  /// first element on.
   Value pageView(Pool pool, Value block);
 
-  /// The storage index (`index`) in such a view of (slot, head, dim), where
-  /// `dim` counts elements of the head.
+  /// The place (`index`) in such a view of (slot, head, dim), where `dim`
+  /// counts elements of the head, for the tail from its first.
   Value inPage(Pool pool, Value slot, Value head, Value dim);
 
+  /// The element of the unquantised tail that is element `dim` of the head.
+  Value inTail(Value dim);
+
   /// Bytes that are sure to divide the address of (token, head, dim), a power
-  /// of two. Pools are aligned to 16 bytes and pages are whole rows.
+  /// of two.
   int64_t provenAlignment(Pool pool, Value head, Value dim);
 
+  /// Loads a number or a vector of `pool`'s storage from (position, head, dim);
+  /// `alignment` (bytes) is the caller's promise, 0 without one.
+  Value load(Pool pool, Position position, Value head, Value dim, Type type,
+             int64_t alignment);
+  /// Stores one.
+  void store(Pool pool, Position position, Value head, Value dim, Value value,
+             int64_t alignment);
+
+  /// Whether the scales of this side are interleaved.
+  bool isSwizzled(Pool pool) const { return swizzled && pool == Pool::scales; }
+
 private:
+  /// The place of an interleaved scale.
+  Value inSwizzledPage(const PoolLayout &shape, Value slot, Value head,
+                       Value dim);
+  /// The element of the head whose scale is `lane` slots after that of `dim`.
+  Value slotAfter(Value dim, int64_t lane);
+
   ImplicitLocOpBuilder &b;
   LayoutAttr layout;
   PagedValues values;
+  bool swizzled;
 };
-
-/// Bytes that every pool's base is aligned to.
-constexpr int64_t poolAlignment = 16;
 
 } // namespace mlir::kvcache
 

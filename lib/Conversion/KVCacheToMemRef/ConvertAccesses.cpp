@@ -8,7 +8,7 @@
 #include "Divisibility.h"
 #include "Patterns.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -56,30 +56,21 @@ struct Access {
     return at.atPosition(pool, policy, batch, token, inside, results, body);
   }
 
-  llvm::MaybeAlign alignmentOf(Pool pool, Value dim) const {
-    int64_t proven = at.provenAlignment(pool, head, dim);
-    return llvm::MaybeAlign(std::max(proven, alignment));
+  /// The same access from another element on, of which nothing is promised.
+  Access from(Value other) const {
+    Access access = *this;
+    access.dim = other;
+    access.alignment = 0;
+    return access;
   }
 
   /// Loads a number or a vector of storage from (position, head, dim).
-  Value load(Pool pool, Position position, Value dim, Type type) const {
-    Value page = at.pageView(pool, position.block);
-    Value offset = at.inPage(pool, position.slot, head, dim);
-    if (auto vector = dyn_cast<VectorType>(type))
-      return vector::LoadOp::create(b, vector, page, ValueRange{offset},
-                                    /*nontemporal=*/false,
-                                    alignmentOf(pool, dim));
-    return memref::LoadOp::create(b, page, ValueRange{offset});
+  Value load(Pool pool, Position position, Type type) const {
+    return at.load(pool, position, head, dim, type, alignment);
   }
 
   void store(Pool pool, Position position, Value value) const {
-    Value page = at.pageView(pool, position.block);
-    Value offset = at.inPage(pool, position.slot, head, dim);
-    if (isa<VectorType>(value.getType()))
-      vector::StoreOp::create(b, value, page, ValueRange{offset},
-                              /*nontemporal=*/false, alignmentOf(pool, dim));
-    else
-      memref::StoreOp::create(b, value, page, ValueRange{offset});
+    at.store(pool, position, head, dim, value, alignment);
   }
 };
 
@@ -139,26 +130,26 @@ Value loadCodes(const Access &access, Position position, Type type) {
   Type wide = withElement(type, b.getF32Type());
   if (pool.elementsPerStorage == 1)
     return convertFloat(b,
-                        access.load(Pool::values, position, access.dim,
+                        access.load(Pool::values, position,
                                     withElement(type, pool.storageType)),
                         b.getF32Type());
 
   // Two elements a byte.
   auto vector = dyn_cast<VectorType>(type);
   if (!vector) {
-    Value byte =
-        access.load(Pool::values, position, access.dim, pool.storageType);
+    Value byte = access.load(Pool::values, position, pool.storageType);
     return unpackF4Lane(b, at, byte, access.dim);
   }
   int64_t lanes = vector.getDimSize(0);
   if (lanes % 2 == 0 && getKnownDivisor(access.dim) % 2 == 0)
     return unpackF4(
-        b, access.load(Pool::values, position, access.dim,
+        b, access.load(Pool::values, position,
                        VectorType::get({lanes / 2}, pool.storageType)));
   Value result = arith::ConstantOp::create(b, b.getZeroAttr(wide));
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Value dim = at.add(access.dim, at.index(lane));
-    Value byte = access.load(Pool::values, position, dim, pool.storageType);
+    Value byte =
+        access.from(dim).load(Pool::values, position, pool.storageType);
     result = vector::InsertOp::create(b, unpackF4Lane(b, at, byte, dim), result,
                                       lane);
   }
@@ -173,8 +164,8 @@ Value loadLaneScales(const Access &access, Position position, Type type) {
   int64_t lanes = lanesOf(type);
   auto scaleAt = [&](int64_t lane) {
     Value dim = at.add(access.dim, at.index(lane));
-    Value scale = access.load(Pool::scales, position, dim,
-                              at.poolLayout(Pool::scales).storageType);
+    Value scale = access.from(dim).load(
+        Pool::scales, position, at.poolLayout(Pool::scales).storageType);
     return convertFloat(b, scale, b.getF32Type());
   };
   if (!isa<VectorType>(type))
@@ -228,28 +219,109 @@ template <typename Op> struct LoadPattern : public OpConversionPattern<Op> {
   }
 };
 
+/// Loads codes times their scales, in f32, rounded once to `type`.
+Value loadDequantized(const Access &access, Position position, Type type) {
+  Value codes = loadCodes(access, position, type);
+  auto scaled = [&](Position position) -> SmallVector<Value> {
+    Value scales = loadLaneScales(access, position, type);
+    Value product = arith::MulFOp::create(access.b, codes, scales);
+    return {convertFloat(access.b, product, getElementTypeOrSelf(type))};
+  };
+  // Scales that lie in the pages of the values are where those are.
+  if (!access.at.getLayoutAttr().hasSeparatePools())
+    return scaled(position).front();
+  return access.inPool(Pool::scales, /*count=*/1, type, scaled).front();
+}
+
+/// Loads elements of the unquantised tail as `type`.
+Value loadTail(const Access &access, Position position, Type type) {
+  Addressing &at = access.at;
+  Access tail = access;
+  tail.dim = at.inTail(access.dim);
+  Type stored = withElement(type, at.poolLayout(Pool::tail).storageType);
+  return convertFloat(access.b, tail.load(Pool::tail, position, stored),
+                      getElementTypeOrSelf(type));
+}
+
+/// Loads from a head with an unquantised tail, each lane as a load of its own
+/// would.
+Value loadWithTail(const Access &access, Position position, Type type) {
+  ImplicitLocOpBuilder &b = access.b;
+  Addressing &at = access.at;
+  int64_t boundary = at.getLayoutAttr().getQuantizedSize();
+  int64_t lanes = lanesOf(type);
+  auto vector = dyn_cast<VectorType>(type);
+  auto zeros = [&] {
+    return arith::ConstantOp::create(b, b.getZeroAttr(type)).getResult();
+  };
+
+  APInt constant;
+  if (matchPattern(access.dim, m_ConstantInt(&constant))) {
+    int64_t dim = constant.getSExtValue();
+    int64_t before = std::clamp<int64_t>(boundary - dim, 0, lanes);
+    if (before == lanes)
+      return loadDequantized(access, position, type);
+    if (before == 0)
+      return loadTail(access, position, type);
+    Value codes = loadDequantized(
+        access, position, VectorType::get({before}, vector.getElementType()));
+    Value result = vector::InsertStridedSliceOp::create(b, codes, zeros(),
+                                                        {int64_t(0)}, {1});
+    Value tail =
+        loadTail(access.from(at.index(boundary)), position,
+                 VectorType::get({lanes - before}, vector.getElementType()));
+    return vector::InsertStridedSliceOp::create(b, tail, result, {before}, {1});
+  }
+
+  // Stretches that start at multiples of what divides the boundary too do not
+  // cross it.
+  if (lanes <= std::gcd(getKnownDivisor(access.dim), boundary)) {
+    Value quantized = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                            access.dim, at.index(boundary));
+    auto either =
+        scf::IfOp::create(b, type, quantized, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(either.thenBlock());
+    scf::YieldOp::create(b, loadDequantized(access, position, type));
+    b.setInsertionPointToStart(either.elseBlock());
+    scf::YieldOp::create(b, loadTail(access, position, type));
+    return either.getResult(0);
+  }
+  Value result = zeros();
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Access one = access.from(at.add(access.dim, at.index(lane)));
+    Value number = loadWithTail(one, position, vector.getElementType());
+    result = vector::InsertOp::create(b, number, result, lane);
+  }
+  return result;
+}
+
 struct ConvertLoad : public LoadPattern<LoadOp> {
   using LoadPattern::LoadPattern;
 
   Value lower(const Access &access, Type type) const override {
-    LayoutAttr layout = access.at.getLayoutAttr();
-    Type element = getElementTypeOrSelf(type);
+    Addressing &at = access.at;
+    LayoutAttr layout = at.getLayoutAttr();
     int64_t lanes = lanesOf(type);
+    if (layout.getRope()) {
+      Value inside;
+      if (access.policy != OutOfRange::assume)
+        inside =
+            at.insideHead(layout.getHeadSize(), access.head, access.dim, lanes);
+      return at
+          .atPosition(Pool::values, access.policy, access.batch, access.token,
+                      inside, type,
+                      [&](Position position) -> SmallVector<Value> {
+                        return {loadWithTail(access, position, type)};
+                      })
+          .front();
+    }
     auto values = [&](Position position) -> SmallVector<Value> {
-      if (!layout.isQuantized())
-        return {convertFloat(access.b,
-                             access.load(Pool::values, position, access.dim,
-                                         withElement(type, layout.getDtype())),
-                             element)};
-      Value codes = loadCodes(access, position, type);
-      return access.inPool(Pool::scales, /*count=*/1, type,
-                           [&](Position position) -> SmallVector<Value> {
-                             Value scales =
-                                 loadLaneScales(access, position, type);
-                             Value product =
-                                 arith::MulFOp::create(access.b, codes, scales);
-                             return {convertFloat(access.b, product, element)};
-                           });
+      if (layout.isQuantized())
+        return {loadDequantized(access, position, type)};
+      Value stored = access.load(Pool::values, position,
+                                 withElement(type, layout.getDtype()));
+      return {convertFloat(access.b, stored, getElementTypeOrSelf(type))};
     };
     return access.inPool(Pool::values, lanes, type, values).front();
   }
@@ -263,8 +335,7 @@ struct ConvertLoadQuantized : public LoadPattern<LoadQuantizedOp> {
     return access
         .inPool(Pool::values, lanesOf(type) * per, type,
                 [&](Position position) -> SmallVector<Value> {
-                  return {
-                      access.load(Pool::values, position, access.dim, type)};
+                  return {access.load(Pool::values, position, type)};
                 })
         .front();
   }
@@ -279,8 +350,7 @@ struct ConvertLoadScale : public LoadPattern<LoadScaleOp> {
     return access
         .inPool(Pool::scales, lanesOf(type), type,
                 [&](Position position) -> SmallVector<Value> {
-                  Value scale =
-                      access.load(Pool::scales, position, access.dim, stored);
+                  Value scale = access.load(Pool::scales, position, stored);
                   return {convertFloat(access.b, scale,
                                        getElementTypeOrSelf(type))};
                 })
@@ -288,8 +358,7 @@ struct ConvertLoadScale : public LoadPattern<LoadScaleOp> {
   }
 };
 
-template <typename Op, Pool pool>
-struct ConvertStore : public OpConversionPattern<Op> {
+template <typename Op> struct ConvertStore : public OpConversionPattern<Op> {
   using OpConversionPattern<Op>::OpConversionPattern;
   using OneToNOpAdaptor = typename OpConversionPattern<Op>::OneToNOpAdaptor;
 
@@ -301,11 +370,14 @@ struct ConvertStore : public OpConversionPattern<Op> {
     Access access(b, at, adaptor.getBatch().front(), adaptor.getToken().front(),
                   adaptor.getHead().front(), adaptor.getDim().front(),
                   op.getPolicy(), op.getAlignment());
+    Pool pool = getAccessedPool(op);
     PoolLayout shape = at.poolLayout(pool);
+    if (pool == Pool::tail)
+      access.dim = at.inTail(access.dim);
     Value value =
         convertFloat(b, adaptor.getValue().front(), shape.storageType);
     // Values count elements, of which a byte of f4E2M1FN holds two.
-    int64_t per = pool == Pool::values ? shape.elementsPerStorage : 1;
+    int64_t per = pool == Pool::scales ? 1 : shape.elementsPerStorage;
     access.inPool(pool, lanesOf(value.getType()) * per, TypeRange(),
                   [&](Position position) {
                     access.store(pool, position, value);
@@ -321,7 +393,6 @@ struct ConvertStore : public OpConversionPattern<Op> {
 void mlir::kvcache::populateAccessPatterns(RewritePatternSet &patterns,
                                            const TypeConverter &converter) {
   patterns.add<ConvertLoad, ConvertLoadQuantized, ConvertLoadScale,
-               ConvertStore<StoreOp, Pool::values>,
-               ConvertStore<StoreScaleOp, Pool::scales>>(converter,
-                                                         patterns.getContext());
+               ConvertStore<StoreOp>, ConvertStore<StoreScaleOp>>(
+      converter, patterns.getContext());
 }

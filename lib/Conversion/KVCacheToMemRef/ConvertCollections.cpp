@@ -57,7 +57,7 @@ struct ConvertGetPagedCache : public OpConversionPattern<GetPagedCacheOp> {
       values.pitch = b.createOrFold<arith::MulIOp>(
           toValue(b, metadata.getConstifiedMixedStrides()[0]),
           arith::ConstantIndexOp::create(
-              b, PoolLayout::get(layout, which).storageBytes));
+              b, PoolLayout::get(layout, which).poolBytes()));
       values.blocks = toValue(b, metadata.getConstifiedMixedSizes()[0]);
       if (which == Pool::values)
         paged.layers = toValue(b, metadata.getConstifiedMixedSizes()[2]);
@@ -72,7 +72,7 @@ struct ConvertGetPagedCache : public OpConversionPattern<GetPagedCacheOp> {
     auto metadata = table(adaptor.getLookupTable(), *paged.values);
     paged.batch = toValue(b, metadata.getConstifiedMixedSizes()[0]);
     paged.columns = toValue(b, metadata.getConstifiedMixedSizes()[1]);
-    if (layout.isQuantized()) {
+    if (op.getScales()) {
       paged.scales = pool(adaptor.getScales(), Pool::scales);
       if (layout.hasOwnScalesTable())
         table(adaptor.getScalesLookupTable(), *paged.scales);
@@ -101,14 +101,18 @@ struct ConvertGetCache : public OpConversionPattern<GetCacheOp> {
     PagedValues paged =
         unpackPaged(op.getCollection().getType(), adaptor.getCollection());
     LayoutAttr layout = op.getCollection().getType().getLayout();
-    // Side c and layer l start c * L + l layers into a block.
+    // Side c and layer l start c * L + l layers into a block; or l layers, with
+    // values beside the keys.
     Value layer = adaptor.getLayer().front();
-    if (side == Side::value)
+    if (side == Side::value && !layout.getKvInner())
       layer = b.createOrFold<arith::AddIOp>(paged.layers, layer);
     auto enter = [&](PoolValues &pool, Pool which) {
+      PoolLayout shape = PoolLayout::get(layout, which);
       Value offset = b.createOrFold<arith::MulIOp>(
-          layer, arith::ConstantIndexOp::create(
-                     b, PoolLayout::get(layout, which).layerBytes()));
+          layer, arith::ConstantIndexOp::create(b, shape.layerBytes));
+      if (side == Side::value && shape.sideBytes)
+        offset = b.createOrFold<arith::AddIOp>(
+            offset, arith::ConstantIndexOp::create(b, shape.sideBytes));
       pool.base =
           b.createOrFold<ByteViewOp>(pool.base.getType(), pool.base, offset);
     };

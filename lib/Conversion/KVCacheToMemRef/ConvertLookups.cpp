@@ -279,7 +279,8 @@ struct ConvertPagedPtr : public LookupPattern<PtrOp> {
               b.getIndexAttr(view.getDimSize(0)),
               b.getIndexAttr(view.getDimSize(1))};
           SmallVector<OpFoldResult> strides = {
-              b.getIndexAttr(at.poolLayout(pool).rowSize()), b.getIndexAttr(1)};
+              b.getIndexAttr(at.poolLayout(pool).slotStride()),
+              b.getIndexAttr(1)};
           return {memref::ReinterpretCastOp::create(
               b, view, page, OpFoldResult(offset), sizes, strides)};
         });

@@ -16,9 +16,9 @@ struct Shape {
   bool values, scales, scalesTable, layers;
 
   explicit Shape(Type paged) : layout(getLayout(paged)) {
-    bool scalesOperand = isa<ScalesMHAOperandType>(paged);
+    scales = layout.isQuantized() && layout.hasSeparatePools();
+    bool scalesOperand = scales && isa<ScalesMHAOperandType>(paged);
     values = !scalesOperand;
-    scales = layout.isQuantized();
     scalesTable = scalesOperand || layout.hasOwnScalesTable();
     layers = isa<CollectionType>(paged);
   }
@@ -38,8 +38,8 @@ static void forEachValue(Type paged, Values &values, Visit visit) {
   };
   auto visitPool = [&](auto &pool, Pool which, bool table,
                        ArrayRef<StringRef> names) {
-    Type storage = PoolLayout::get(shape.layout, which).storageType;
-    visit(PagedPart{MemRefType::get({}, storage), PagedRole::pool, names[0]},
+    Type element = PoolLayout::get(shape.layout, which).poolType();
+    visit(PagedPart{MemRefType::get({}, element), PagedRole::pool, names[0]},
           pool.base);
     scalar(index, names[1], pool.pitch);
     scalar(index, names[2], pool.blocks);

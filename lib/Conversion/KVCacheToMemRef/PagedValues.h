@@ -13,9 +13,9 @@ namespace mlir::kvcache {
 
 /// What is known of one pool at run time.
 struct PoolValues {
-  /// `memref<storage>`: element 0 of block 0, of the layer and side where the
-  /// value is a cache or an operand, of the whole pool where it is a
-  /// collection.
+  /// `memref<storage>`, or `memref<i8>` of a pool of bytes: block 0, at the
+  /// layer and side where the value is a cache or an operand, at its start
+  /// where it is a collection.
   Value base;
   /// `index`: bytes from block to block.
   Value pitch;
@@ -31,9 +31,10 @@ struct PoolValues {
 /// number and order follow from the type alone, and are the ABI of a kernel
 /// that takes such a value; see `getPagedParts`.
 struct PagedValues {
-  /// Absent in a scales operand, which speaks of one pool.
+  /// Absent in a scales operand, which speaks of one pool, where the scales
+  /// have a pool of their own.
   std::optional<PoolValues> values;
-  /// Absent without scales.
+  /// Absent without scales, and where they lie in the pool of the values.
   std::optional<PoolValues> scales;
   /// `memref<i32>`: tokens in the cache, a sequence each.
   Value lengths;
@@ -45,7 +46,7 @@ struct PagedValues {
   Value layers;
 
   const PoolValues &pool(Pool which) const {
-    return which == Pool::values ? *values : *scales;
+    return which == Pool::scales && scales ? *scales : *values;
   }
 };
 
@@ -68,11 +69,11 @@ struct PagedPart {
 };
 
 /// What `paged`, a type of the dialect, lowers to, in order: for the value pool
-/// (but in a scales operand) base, pitch, blocks, table, table stride; for the
-/// scales pool (where there are scales) base, pitch, blocks, and, where the
-/// table is its own or the value is a scales operand, table and table stride;
-/// then lengths, batch, columns, max_prompt, max_cache; for a collection,
-/// layers.
+/// (but in a scales operand of a scales pool) base, pitch, blocks, table, table
+/// stride; for the scales pool (where scales have one) base, pitch, blocks,
+/// and, where the table is its own or the value is a scales operand, table and
+/// table stride; then lengths, batch, columns, max_prompt, max_cache; for a
+/// collection, layers.
 SmallVector<PagedPart> getPagedParts(Type paged);
 
 /// Names the values that `flat`, as `getPagedParts` has them, are.

@@ -19,5 +19,7 @@ module attributes {
   // CHECK-DAG: kvcache_test.layout_own = #[[OWN]]
   kvcache_test.layout_own = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 1, scales = <f8E8M0FNU, granularity = 128, table = own>>,
   // CHECK-DAG: kvcache_test.layout_f4 = #[[NVFP4]]
-  kvcache_test.layout_f4 = #kvcache.layout<f4E2M1FN, scales = <f8E4M3FN, granularity = 16>, page_size = 16, params = <num_heads = 8, head_size = 128>>
+  kvcache_test.layout_f4 = #kvcache.layout<f4E2M1FN, scales = <f8E4M3FN, granularity = 16>, page_size = 16, params = <num_heads = 8, head_size = 128>>,
+  // CHECK-DAG: kvcache_test.rope = #kvcache.rope<bf16, size = 64>
+  kvcache_test.rope = #kvcache.rope<bf16, size = 64>
 } {}

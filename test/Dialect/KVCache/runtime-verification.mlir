@@ -18,7 +18,7 @@ func.func @dynamic(%blocks: memref<?x2x?x16x2x64xf8E4M3FN, strided<[?, ?, ?, ?, 
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected stride 2 (L) of 'blocks' to be packed
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected stride 3 (P) of 'blocks' to be packed
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected stride 4 (H) of 'blocks' to be packed
-  // CHECK: cf.assert %{{.*}}, "{{.*}}expected stride 5 (inner) of 'blocks' to be packed
+  // CHECK: cf.assert %{{.*}}, "{{.*}}expected stride 5 (D) of 'blocks' to be packed
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected a page pitch (stride 0) of 'blocks' of at least a packed page
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected the page pitch (stride 0) of 'blocks' to be a multiple of a row of 128 elements
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'blocks' to be aligned to 16 bytes

@@ -19,7 +19,8 @@ using namespace mlir::kvcache;
 //===----------------------------------------------------------------------===//
 
 TypedValue<MemRefType> GetPagedCacheOp::getPool(Pool pool) {
-  return pool == Pool::values ? getBlocks() : getScales();
+  return pool == Pool::scales && getLayout().hasSeparatePools() ? getScales()
+                                                                : getBlocks();
 }
 
 TypedValue<MemRefType> GetPagedCacheOp::getTable(Pool pool) {

@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::kvcache;
 
@@ -17,30 +19,141 @@ Type mlir::kvcache::getStorageType(Type dtype) {
 }
 
 PoolLayout PoolLayout::get(LayoutAttr layout, Pool pool) {
-  bool scales = pool == Pool::scales;
-  Type dtype = scales ? layout.getScaleDtype() : layout.getDtype();
   PoolLayout result;
-  result.storageType = getStorageType(dtype);
-  result.storageBytes = result.storageType.getIntOrFloatBitWidth() / 8;
-  result.sides = layout.getNumSides();
-  result.pageSize = layout.getPageSize();
-  result.heads = layout.getNumHeads();
-  if (scales) {
+  auto bytesOf = [](Type storage) {
+    return storage ? int64_t(storage.getIntOrFloatBitWidth() / 8) : 0;
+  };
+  bool packed = isa<Float4E2M1FNType>(layout.getDtype());
+  Type values = getStorageType(layout.getDtype());
+  Type scales = layout.getScaleDtype();
+  Type tail = layout.getRope() ? layout.getRope().getDtype() : Type();
+  int64_t codes = layout.getQuantizedSize() / (packed ? 2 : 1);
+  switch (pool) {
+  case Pool::values:
+    result.storageType = values;
+    result.inner = codes;
+    result.elementsPerStorage = packed ? 2 : 1;
+    break;
+  case Pool::scales:
+    result.storageType = scales;
     result.inner = layout.getScaleSlots();
     result.elementsPerStorage = layout.getGranularity();
+    break;
+  case Pool::tail:
+    result.storageType = tail;
+    result.inner = layout.getRopeSize();
+    result.elementsPerStorage = 1;
+    break;
+  }
+  result.pool = pool;
+  result.storageBytes = bytesOf(result.storageType);
+  result.isBytes = !layout.hasSeparatePools();
+  result.sides = layout.getKvInner() ? 1 : layout.getNumSides();
+  result.pageSize = layout.getPageSize();
+  result.heads = layout.getNumHeads();
+  result.order = layout.getOrder();
+
+  // A row is what lies together of a (token, head); there are `rows` of them.
+  int64_t rows = result.pageSize * result.heads;
+  int64_t valueBytes = codes * bytesOf(values);
+  int64_t scaleBytes = layout.getScaleSlots() * bytesOf(scales);
+  int64_t tailBytes = layout.getRopeSize() * bytesOf(tail);
+  int64_t row = 0;
+  result.firstByte = result.sideBytes = 0;
+  switch (layout.getPlacement()) {
+  case Placement::pool:
+    row = result.inner * result.storageBytes;
+    result.layerBytes = rows * row;
+    break;
+  case Placement::inlined:
+    row = valueBytes + scaleBytes + tailBytes;
+    if (pool != Pool::values)
+      result.firstByte = valueBytes + (pool == Pool::tail ? scaleBytes : 0);
+    if (layout.getKvInner()) {
+      result.sideBytes = row;
+      row *= 2;
+    }
+    result.layerBytes = rows * row;
+    break;
+  case Placement::page_split:
+    int64_t data = valueBytes + tailBytes;
+    int64_t footer = layout.getFooter() ? layout.getFooter() : scaleBytes;
+    row = pool == Pool::scales ? footer : data;
+    if (pool != Pool::values)
+      result.firstByte = pool == Pool::tail ? valueBytes : rows * data;
+    result.layerBytes = rows * (data + footer);
+    break;
+  }
+  bool tokensOutside = result.order == Order::nhd;
+  result.slotBytes = tokensOutside ? result.heads * row : row;
+  result.headBytes = tokensOutside ? row : result.pageSize * row;
+  if (!result.isBytes) {
+    result.pitchMultiple = result.heads * row;
+    result.pageMultiple = 1;
+  } else if (layout.getPageAlign()) {
+    result.pitchMultiple = result.pageMultiple = layout.getPageAlign();
   } else {
-    result.elementsPerStorage = isa<Float4E2M1FNType>(dtype) ? 2 : 1;
-    result.inner = layout.getHeadSize() / result.elementsPerStorage;
+    result.pitchMultiple = std::gcd(poolAlignment, result.layerBytes);
+    result.pageMultiple = 1;
   }
   return result;
 }
 
+Type PoolLayout::poolType() const {
+  return isBytes ? IntegerType::get(storageType.getContext(), 8) : storageType;
+}
+
+int64_t PoolLayout::baseAlignment() const {
+  int64_t alignment = poolAlignment;
+  for (int64_t step : {pitchMultiple, layerBytes, sideBytes, firstByte})
+    alignment = std::gcd(alignment, step);
+  return alignment;
+}
+
+bool PoolLayout::isAligned() const {
+  return baseAlignment() % storageBytes == 0 && slotBytes % storageBytes == 0 &&
+         headBytes % storageBytes == 0;
+}
+
+Type PoolLayout::unitType() const {
+  return isAligned() ? storageType
+                     : IntegerType::get(storageType.getContext(), 8);
+}
+
+SmallVector<StringRef, 6> PoolLayout::dimNames() const {
+  bool scales = pool == Pool::scales;
+  if (isBytes)
+    return {"NB", "KD", "L", "bytes"};
+  SmallVector<StringRef, 6> names = {scales ? "NBs" : "NB", "KD", "L"};
+  if (order == Order::nhd)
+    names.append({"P", "H"});
+  else
+    names.append({"H", "P"});
+  names.push_back(scales ? "G" : elementsPerStorage == 2 ? "D / 2" : "D");
+  return names;
+}
+
+SmallVector<int64_t, 6> PoolLayout::shape() const {
+  constexpr int64_t any = ShapedType::kDynamic;
+  if (isBytes)
+    return {any, sides, any, layerBytes};
+  if (order == Order::nhd)
+    return {any, sides, any, pageSize, heads, inner};
+  return {any, sides, any, heads, pageSize, inner};
+}
+
 SmallVector<int64_t, 6> PoolLayout::packedStrides(int64_t layers) const {
-  auto times = [&](int64_t factor) {
-    return ShapedType::isDynamic(layers) ? ShapedType::kDynamic
-                                         : layers * layerSize() * factor;
-  };
-  return {times(sides), times(1), layerSize(), rowSize(), inner, 1};
+  SmallVector<int64_t, 6> dims = shape();
+  dims[2] = layers;
+  SmallVector<int64_t, 6> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t index = dims.size(); index-- > 0;) {
+    strides[index] = stride;
+    stride = ShapedType::isDynamic(stride) || ShapedType::isDynamic(dims[index])
+                 ? ShapedType::kDynamic
+                 : stride * dims[index];
+  }
+  return strides;
 }
 
 LayoutAttr mlir::kvcache::getLayout(Type paged) {
@@ -78,7 +191,9 @@ KnownTables mlir::kvcache::getKnownTables(Value paged) {
   // of the ranks.
   if (!op)
     return known;
-  auto dim = [](Value memref, unsigned rank,
+  int64_t poolRank =
+      PoolLayout::get(op.getLayout(), Pool::values).shape().size();
+  auto dim = [](Value memref, int64_t rank,
                 unsigned index) -> std::optional<int64_t> {
     auto type = cast<MemRefType>(memref.getType());
     if (type.getRank() != rank || type.isDynamicDim(index))
@@ -89,19 +204,45 @@ KnownTables mlir::kvcache::getKnownTables(Value paged) {
   if (!known.batch)
     known.batch = dim(op.getCacheLengths(), 1, 0);
   known.columns = dim(op.getLookupTable(), 2, 1);
-  known.layers = dim(op.getBlocks(), 6, 2);
+  known.layers = dim(op.getBlocks(), poolRank, 2);
   if (!known.layers && op.getScales())
-    known.layers = dim(op.getScales(), 6, 2);
+    known.layers = dim(op.getScales(), poolRank, 2);
   return known;
 }
 
 Pool mlir::kvcache::getAccessedPool(Operation *access) {
   if (isa<ScalesBlockPagedPtrOp, LoadScaleOp, StoreScaleOp>(access))
     return Pool::scales;
+  // Codes are stored as they are; any other number belongs to the tail.
+  if (auto store = dyn_cast<StoreOp>(access)) {
+    LayoutAttr layout = getLayout(store.getTarget().getType());
+    return layout.getRope() &&
+                   getElementTypeOrSelf(store.getValue().getType()) !=
+                       getStorageType(layout.getDtype())
+               ? Pool::tail
+               : Pool::values;
+  }
   for (Type type : access->getOperandTypes())
     if (auto operand = dyn_cast<MHAOperandTypeInterface>(type))
       return operand.getPool();
   return Pool::values;
+}
+
+AccessedStretch mlir::kvcache::getAccessedStretch(Operation *access) {
+  LayoutAttr layout;
+  for (Type type : access->getOperandTypes())
+    if (auto operand = dyn_cast<MHAOperandTypeInterface>(type))
+      layout = operand.getLayout();
+  Pool pool = getAccessedPool(access);
+  int64_t codes = layout.getQuantizedSize(), all = layout.getHeadSize();
+  if (isa<LoadOp>(access))
+    return {pool, 0, all, /*slots=*/false, /*perLane=*/1};
+  if (pool == Pool::scales)
+    return {pool, 0, codes, /*slots=*/true, /*perLane=*/1};
+  if (pool == Pool::tail)
+    return {pool, codes, all, /*slots=*/false, /*perLane=*/1};
+  return {pool, 0, codes, /*slots=*/false,
+          PoolLayout::get(layout, pool).elementsPerStorage};
 }
 
 std::optional<int64_t> mlir::kvcache::getStaticPitch(MemRefType pool) {

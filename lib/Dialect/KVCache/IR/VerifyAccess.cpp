@@ -84,6 +84,18 @@ LogicalResult mlir::kvcache::verifyPosition(Operation *op, Value paged,
   return success();
 }
 
+LogicalResult mlir::kvcache::verifyHasRows(Operation *op, LayoutAttr layout,
+                                           StringRef remedy) {
+  if (layout.hasRows())
+    return success();
+  return op->emitOpError() << "expected a layout of placement pool and order "
+                              "nhd, whose tokens are "
+                              "rows of a matrix, got placement "
+                           << stringifyPlacement(layout.getPlacement())
+                           << " and order " << stringifyOrder(layout.getOrder())
+                           << "; " << remedy;
+}
+
 /// Lookups give a number or a view; there is nothing to skip.
 static LogicalResult verifyNoSkip(Operation *op, OutOfRange policy) {
   if (policy != OutOfRange::skip)
@@ -122,8 +134,20 @@ LogicalResult CacheLengthOp::verify() {
                      getKnownTables(getSource()).batch, "sequences");
 }
 
+/// Rows are those of a matrix, which not every pool is.
+static LogicalResult verifyHasRows(Operation *op, Value operand) {
+  return mlir::kvcache::verifyHasRows(
+      op, getLayout(operand.getType()),
+      "use block_paged_ptr, or a load or store");
+}
+
+LogicalResult NumKVRowsOp::verify() {
+  return ::verifyHasRows(*this, getSource());
+}
+
 LogicalResult RowIdxOp::verify() {
-  if (failed(verifyNoSkip(*this, getPolicy())))
+  if (failed(::verifyHasRows(*this, getSource())) ||
+      failed(verifyNoSkip(*this, getPolicy())))
     return failure();
   return verifyPosition(*this, getSource(), getBatch(), getToken());
 }
@@ -135,7 +159,8 @@ LogicalResult BlockRowIdxOp::verify() {
 }
 
 LogicalResult PopulateOp::verify() {
-  if (failed(verifyNoSkip(*this, getPolicy())))
+  if (failed(::verifyHasRows(*this, getSource())) ||
+      failed(verifyNoSkip(*this, getPolicy())))
     return failure();
   auto rows = cast<VectorType>(getRows().getType());
   int64_t count = rows.getDimSize(0);
@@ -166,16 +191,22 @@ static LogicalResult verifyPagedPtr(PtrOp op, Pool pool) {
   LayoutAttr layout = getLayout(op.getSource().getType());
   PoolLayout shape = PoolLayout::get(layout, pool);
   auto view = cast<MemRefType>(op.getView().getType());
+  if (!shape.isAligned())
+    return op.emitOpError()
+           << "expected " << shape.storageType << " that lie at multiples of "
+           << shape.storageBytes << " bytes, got a layout whose tokens lie "
+           << shape.slotBytes << " bytes apart, from byte " << shape.firstByte
+           << " of a layer on; use a load or store, which copes";
   if (view.getElementType() != shape.storageType)
     return op.emitOpError() << "expected a view of " << shape.storageType
                             << ", got " << view.getElementType();
   SmallVector<int64_t> strides;
   int64_t offset = 0;
   auto strided = StridedLayoutAttr::get(op.getContext(), ShapedType::kDynamic,
-                                        {shape.rowSize(), 1});
+                                        {shape.slotStride(), 1});
   if (!view.hasStaticShape() || view.getMemorySpace() ||
       failed(view.getStridesAndOffset(strides, offset)) ||
-      strides != ArrayRef<int64_t>{shape.rowSize(), 1} ||
+      strides != ArrayRef<int64_t>{shape.slotStride(), 1} ||
       !ShapedType::isDynamic(offset))
     return op.emitOpError()
            << "expected a view of type "
@@ -190,6 +221,11 @@ static LogicalResult verifyPagedPtr(PtrOp op, Pool pool) {
     return op.emitOpError() << "expected a view of 1 to " << shape.inner << " "
                             << (pool == Pool::scales ? "scales" : "elements")
                             << " of a head, got " << count;
+  auto side = cast<MHAOperandTypeInterface>(op.getSource().getType()).getSide();
+  if (pool == Pool::scales && layout.isSwizzled(side) && tile * count != 1)
+    return op.emitOpError()
+           << "expected a view of 1x1 scales where they are swizzled, got "
+           << tile << "x" << count << "; use load_scale or store_scale";
 
   if (failed(verifyPosition(op, op.getSource(), op.getBatch(), op.getToken())))
     return failure();
@@ -201,8 +237,10 @@ static LogicalResult verifyPagedPtr(PtrOp op, Pool pool) {
            << *token % layout.getPageSize();
   if (failed(verifyIndex(op, "head", op.getHead(), layout.getNumHeads(),
                          "num_heads")) ||
-      failed(verifyIndex(op, "dim", op.getDim(), layout.getHeadSize(),
-                         "head_size")))
+      failed(verifyIndex(op, "dim", op.getDim(), layout.getQuantizedSize(),
+                         layout.getRope() ? "head_size less the rope size, "
+                                            "which load reads"
+                                          : "head_size")))
     return failure();
   int64_t dim = getConstant(op.getDim()).value_or(0);
   if (pool == Pool::values && dim % shape.elementsPerStorage != 0)
@@ -233,52 +271,62 @@ LogicalResult ScalesBlockPagedPtrOp::verify() {
   return verifyPagedPtr(*this, Pool::scales);
 }
 
+LogicalResult ScalesRawPtrOp::verify() {
+  LayoutAttr layout = kvcache::getLayout(getSource().getType());
+  if (layout.hasSeparatePools() || !layout.isQuantized() ||
+      isa<ScalesMHAOperandType>(getSource().getType()))
+    return success();
+  return emitOpError("expected scales in a pool of their own, got placement ")
+         << stringifyPlacement(layout.getPlacement())
+         << "; use scales_block_paged_ptr or load_scale";
+}
+
 //===----------------------------------------------------------------------===//
 // Loads and stores
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// What is accessed: storage elements of `pool`.
-struct Access {
-  Pool pool;
-  /// The number or vector that is loaded or stored.
-  Type type;
-  /// Elements of the head (values) or slots (scales) a lane stands for.
-  int64_t perLane;
-};
-} // namespace
 
 static int64_t getLanes(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? vector.getDimSize(0) : 1;
 }
 
-/// Checks position, head and the stretch of the head that is accessed.
+/// Checks position, head and the stretch of the head that an access of `type`
+/// reaches.
 template <typename AccessOp>
-static LogicalResult verifyStretch(AccessOp op, Value operand, Access access) {
+static LogicalResult verifyStretch(AccessOp op, Value operand, Type type) {
   LayoutAttr layout = getLayout(operand.getType());
-  if (failed(verifyFixedLength(op, access.type)) ||
+  AccessedStretch stretch = getAccessedStretch(op);
+  bool whole = stretch.end == layout.getHeadSize();
+  if (failed(verifyFixedLength(op, type)) ||
       failed(verifyAlignment(op, op.getAlignment())) ||
       failed(verifyPosition(op, operand, op.getBatch(), op.getToken())) ||
       failed(verifyIndex(op, "head", op.getHead(), layout.getNumHeads(),
                          "num_heads")) ||
-      failed(verifyIndex(op, "dim", op.getDim(), layout.getHeadSize(),
-                         "head_size")))
+      failed(verifyIndex(op, "dim", op.getDim(), stretch.end,
+                         whole ? "head_size"
+                               : "head_size less the rope size, which load "
+                                 "reads")))
     return failure();
-  int64_t dim = getConstant(op.getDim()).value_or(0);
-  bool scales = access.pool == Pool::scales;
-  if (access.perLane == 2 && dim % 2 != 0)
+  std::optional<int64_t> constant = getConstant(op.getDim());
+  int64_t dim = constant.value_or(stretch.begin);
+  if (dim < stretch.begin)
+    return op.emitOpError()
+           << "expected 'dim' to be at least " << stretch.begin
+           << " (head_size less the rope size) for a value of "
+           << getElementTypeOrSelf(type) << ", got " << dim << "; values of "
+           << getStorageType(layout.getDtype()) << " are stored before";
+  if (stretch.perLane == 2 && dim % 2 != 0)
     return op.emitOpError()
            << "expected an even 'dim' for dtype " << layout.getDtype()
            << ", which stores two elements a byte, got " << dim;
-  int64_t first = scales ? dim / layout.getGranularity() : dim;
-  int64_t size = scales ? layout.getScaleSlots() : layout.getHeadSize();
+  int64_t first = stretch.slots ? dim / layout.getGranularity() : dim;
+  int64_t size = stretch.slots ? layout.getScaleSlots() : stretch.end;
   int64_t count;
-  if (llvm::MulOverflow(getLanes(access.type), access.perLane, count))
+  if (llvm::MulOverflow(getLanes(type), stretch.perLane, count))
     count = std::numeric_limits<int64_t>::max();
   if (count > size - first)
     return op.emitOpError() << "expected at most " << size - first << " "
-                            << (scales ? "scales" : "elements")
+                            << (stretch.slots ? "scales" : "elements")
                             << " from 'dim' " << dim << " on, got " << count;
   return success();
 }
@@ -299,8 +347,7 @@ LogicalResult LoadOp::verify() {
     return emitOpError("expected a result of f32, f16 or bf16")
            << (layout.isQuantized() ? "" : ", or the cache's dtype") << ", got "
            << type << "; load_quantized gives the codes";
-  return verifyStretch(*this, getSource(),
-                       {Pool::values, getResult().getType(), 1});
+  return verifyStretch(*this, getSource(), getResult().getType());
 }
 
 LogicalResult LoadQuantizedOp::verify() {
@@ -314,9 +361,7 @@ LogicalResult LoadQuantizedOp::verify() {
   if (type != pool.storageType)
     return emitOpError("expected a result of ")
            << pool.storageType << ", got " << type << "; load dequantises";
-  return verifyStretch(
-      *this, getSource(),
-      {Pool::values, getResult().getType(), pool.elementsPerStorage});
+  return verifyStretch(*this, getSource(), getResult().getType());
 }
 
 LogicalResult LoadScaleOp::verify() {
@@ -330,8 +375,7 @@ LogicalResult LoadScaleOp::verify() {
   if (type != dtype && !type.isF32())
     return emitOpError("expected a result of the scale dtype ")
            << dtype << " or f32, got " << type;
-  return verifyStretch(*this, getSource(),
-                       {Pool::scales, getResult().getType(), 1});
+  return verifyStretch(*this, getSource(), getResult().getType());
 }
 
 LogicalResult StoreOp::verify() {
@@ -342,9 +386,10 @@ LogicalResult StoreOp::verify() {
   LayoutAttr layout = kvcache::getLayout(getTarget().getType());
   PoolLayout pool = PoolLayout::get(layout, Pool::values);
   Type type = getElementTypeOrSelf(getValue().getType());
-  if (type != pool.storageType &&
-      (layout.isQuantized() || !isWideFloat(type))) {
-    if (layout.isQuantized())
+  // Floats other than codes go to the unquantised tail, where there is one.
+  bool floats = !layout.isQuantized() || layout.getRope();
+  if (type != pool.storageType && (!floats || !isWideFloat(type))) {
+    if (!floats)
       return emitOpError("expected a value of ")
              << pool.storageType << ", got " << type
              << ": a store does not quantise; convert with the scale first";
@@ -353,9 +398,7 @@ LogicalResult StoreOp::verify() {
       diag << pool.storageType << ", ";
     return diag << "f32, f16 or bf16, got " << type;
   }
-  return verifyStretch(
-      *this, getTarget(),
-      {Pool::values, getValue().getType(), pool.elementsPerStorage});
+  return verifyStretch(*this, getTarget(), getValue().getType());
 }
 
 LogicalResult StoreScaleOp::verify() {
@@ -369,6 +412,5 @@ LogicalResult StoreScaleOp::verify() {
   if (type != dtype && !type.isF32())
     return emitOpError("expected a value of the scale dtype ")
            << dtype << " or f32, got " << type;
-  return verifyStretch(*this, getTarget(),
-                       {Pool::scales, getValue().getType(), 1});
+  return verifyStretch(*this, getTarget(), getValue().getType());
 }

@@ -54,16 +54,16 @@ static LogicalResult verifyDim(GetPagedCacheOp op, StringRef name,
 }
 
 /// Checks a pool: its static sizes are the layout's, everything but the first
-/// dimension is packed, and the page pitch is whole rows.
+/// dimension is packed, and the page pitch is whole rows, or what the layout
+/// says of a pool of bytes.
 static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
-                                MemRefType type, const PoolLayout &pool,
-                                ArrayRef<StringRef> dims) {
-  if (failed(verifyMemRef(op, name, type, pool.storageType, dims)))
+                                MemRefType type, const PoolLayout &pool) {
+  SmallVector<StringRef, 6> dims = pool.dimNames();
+  if (failed(verifyMemRef(op, name, type, pool.poolType(), dims)))
     return failure();
-  for (auto [index, expected] :
-       {std::pair(1u, pool.sides), std::pair(3u, pool.pageSize),
-        std::pair(4u, pool.heads), std::pair(5u, pool.inner)})
-    if (failed(verifyDim(op, name, type, index, dims[index], expected,
+  for (auto [index, expected] : llvm::enumerate(pool.shape()))
+    if (!ShapedType::isDynamic(expected) &&
+        failed(verifyDim(op, name, type, index, dims[index], expected,
                          /*mustBeStatic=*/true)))
       return failure();
 
@@ -73,30 +73,30 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
     return op.emitOpError()
            << "expected '" << name << "' with a strided layout, got "
            << type.getLayout();
-  SmallVector<int64_t, 6> least = pool.packedStrides(/*layers=*/1);
   int64_t layers = type.getDimSize(2), blocks = type.getDimSize(0);
   int64_t pitch = strides[0];
-  // Every byte must be addressable.
-  int64_t page = least[0], bytes;
+  // Every byte must be addressable. A page is at least one layer of every side.
+  int64_t page = pool.packedStrides(/*layers=*/1)[0], bytes;
   if ((!ShapedType::isDynamic(layers) &&
        llvm::MulOverflow(page, std::max<int64_t>(layers, 1), page)) ||
-      llvm::MulOverflow(std::max(page, pitch), pool.storageBytes, bytes) ||
+      llvm::AddOverflow(page, pool.pageMultiple - 1, page) ||
+      llvm::MulOverflow(std::max(page -= page % pool.pageMultiple, pitch),
+                        pool.poolBytes(), bytes) ||
       (!ShapedType::isDynamic(blocks) &&
        llvm::MulOverflow(bytes, blocks, bytes)))
     return op.emitOpError()
            << "expected '" << name << "' of less than 2^63 bytes, got " << type;
 
-  SmallVector<int64_t, 6> packed = pool.packedStrides(layers);
-  for (unsigned index = 1; index < 6; ++index) {
+  for (auto [index, packed] : llvm::enumerate(pool.packedStrides(layers))) {
     // A stride that is not known now is the caller's promise, and nothing steps
     // along a dimension of one.
-    if (ShapedType::isDynamic(packed[index]) ||
-        ShapedType::isDynamic(strides[index]) ||
-        strides[index] == packed[index] || type.getDimSize(index) == 1)
+    if (index == 0 || ShapedType::isDynamic(packed) ||
+        ShapedType::isDynamic(strides[index]) || strides[index] == packed ||
+        type.getDimSize(index) == 1)
       continue;
     return op.emitOpError()
            << "expected stride " << index << " (" << dims[index] << ") of '"
-           << name << "' to be " << packed[index] << ", got " << strides[index]
+           << name << "' to be " << packed << ", got " << strides[index]
            << "; only pages may be padded";
   }
   if (ShapedType::isDynamic(pitch))
@@ -104,10 +104,20 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
   if (pitch < page)
     return op.emitOpError() << "expected a page pitch (stride 0) of '" << name
                             << "' of at least " << page << ", got " << pitch;
-  if (pitch % pool.rowSize() != 0)
+  if (!pool.isBytes && pitch % pool.rowSize() != 0)
     return op.emitOpError() << "expected the page pitch (stride 0) of '" << name
                             << "' to be a multiple of a row of "
                             << pool.rowSize() << " elements, got " << pitch;
+  if (pool.isBytes && pitch % pool.pitchMultiple != 0) {
+    InFlightDiagnostic diag = op.emitOpError()
+                              << "expected the page pitch (stride 0) of '"
+                              << name << "' to be a multiple of "
+                              << pool.pitchMultiple << " bytes, got " << pitch;
+    if (op.getLayout().getPageAlign())
+      return diag << "; 'page_align' of the layout says so";
+    return diag << "; say 'page_align = " << (pitch & -pitch)
+                << "' in the layout for pages that are aligned to less";
+  }
   return success();
 }
 
@@ -172,9 +182,7 @@ LogicalResult GetPagedCacheOp::verify() {
   LayoutAttr layout = getLayout();
   MemRefType blocks = getBlocks().getType();
   PoolLayout values = PoolLayout::get(layout, Pool::values);
-  if (failed(verifyPool(*this, "blocks", blocks, values,
-                        {"NB", "KD", "L", "P", "H",
-                         values.elementsPerStorage == 2 ? "D / 2" : "D"})))
+  if (failed(verifyPool(*this, "blocks", blocks, values)))
     return failure();
 
   MemRefType table = getLookupTable().getType();
@@ -203,14 +211,26 @@ LogicalResult GetPagedCacheOp::verify() {
                          "has no scales; drop the operand");
     return success();
   }
+  if (!layout.hasSeparatePools()) {
+    auto placement = stringifyPlacement(layout.getPlacement());
+    if (getScales())
+      return emitOpError(
+                 "expected no 'scales', since they lie in 'blocks' with "
+                 "placement ")
+             << placement << "; drop the operand";
+    if (getScalesLookupTable())
+      return emitOpError("expected no 'scales_lookup_table', since the scales "
+                         "lie in 'blocks' with placement ")
+             << placement << "; drop the operand";
+    return success();
+  }
   if (!getScales())
     return emitOpError("expected 'scales', since the layout has scales of ")
            << layout.getScaleDtype()
            << "; pass the scales pool or drop 'scales' from the layout";
   MemRefType scales = getScales().getType();
   if (failed(verifyPool(*this, "scales", scales,
-                        PoolLayout::get(layout, Pool::scales),
-                        {"NBs", "KD", "L", "P", "H", "G"})) ||
+                        PoolLayout::get(layout, Pool::scales))) ||
       failed(verifyDim(*this, "scales", scales, 2, "L", blocks.getDimSize(2))))
     return failure();
 
@@ -365,7 +385,8 @@ LogicalResult ByteViewOp::verify() {
   auto view = cast<MemRefType>(getView().getType());
   if (failed(verifyBase(*this, "base", base)))
     return failure();
-  if (view.getElementType() != base.getElementType())
+  if (view.getElementType() != base.getElementType() &&
+      !base.getElementType().isInteger(8))
     return emitOpError("expected 'view' of ")
            << base.getElementType() << ", got " << view.getElementType();
   if (!view.hasStaticShape() || !view.getLayout().isIdentity() ||

@@ -25,6 +25,9 @@ LogicalResult verifyAlignment(Operation *op, std::optional<int64_t> alignment,
 LogicalResult verifyPosition(Operation *op, Value paged, Value batch,
                              Value token, int64_t count = 1);
 
+/// Checks that tokens are rows of a matrix: `placement = pool, order = nhd`.
+LogicalResult verifyHasRows(Operation *op, LayoutAttr layout, StringRef remedy);
+
 /// Checks that `type` is not a vector of scalable length.
 LogicalResult verifyFixedLength(Operation *op, Type type);
 

@@ -6,6 +6,8 @@
 
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
+#include "VerifyIndex.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
@@ -42,6 +44,8 @@ template <typename TMAOp> static LogicalResult verifyTMA(TMAOp op) {
                           "tensor map on the host and pass it to the kernel");
 
   LayoutAttr layout = getLayout(op.getSource().getType());
+  if (failed(verifyHasRows(op, layout, "load without TMA")))
+    return failure();
   PoolLayout pool = PoolLayout::get(layout, Pool::values);
   int64_t bn = op.getBn(), depth = op.getDepth(), bk = op.getBk();
   int64_t bytes = pool.storageBytes, per = pool.elementsPerStorage;

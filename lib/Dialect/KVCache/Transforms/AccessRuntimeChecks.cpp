@@ -62,29 +62,35 @@ void checkBlock(RuntimeChecks &check, GetPagedCacheOp collection, Pool pool,
       arith::IndexCastUIOp::create(check.b, check.b.getIndexType(), entry);
   check.require(block, Predicate::ult,
                 dimOf(check, collection.getPool(pool), 0),
-                pool == Pool::scales
+                pool == Pool::scales && collection.getScales()
                     ? "expected the block to be less than the number of scales "
                       "blocks (NBs)"
                     : "expected the block to be less than the number of value "
                       "blocks (NB)");
 }
 
-/// Checks that `count` elements (values) or slots (scales) from `dim` on lie in
-/// the head.
-void checkStretch(RuntimeChecks &check, LayoutAttr layout, Pool pool, Value dim,
-                  int64_t count) {
-  check.require(dim, Predicate::ult, check.constant(layout.getHeadSize()),
-                "expected 'dim' to be less than head_size " +
-                    Twine(layout.getHeadSize()));
-  bool scales = pool == Pool::scales;
-  Value first = scales ? check.b.createOrFold<arith::DivUIOp>(
-                             dim, check.constant(layout.getGranularity()))
-                       : dim;
-  int64_t size = scales ? layout.getScaleSlots() : layout.getHeadSize();
+/// Checks that `lanes` lanes from `dim` on lie in what an access may reach.
+void checkStretch(RuntimeChecks &check, LayoutAttr layout,
+                  AccessedStretch stretch, Value dim, int64_t lanes) {
+  bool whole = stretch.end == layout.getHeadSize();
+  check.require(dim, Predicate::ult, check.constant(stretch.end),
+                "expected 'dim' to be less than " +
+                    Twine(whole ? "head_size " : "head_size less rope, ") +
+                    Twine(stretch.end));
+  if (stretch.begin > 0)
+    check.require(dim, Predicate::uge, check.constant(stretch.begin),
+                  "expected 'dim' to be at least head_size less rope, " +
+                      Twine(stretch.begin));
+  Value first = stretch.slots
+                    ? check.b.createOrFold<arith::DivUIOp>(
+                          dim, check.constant(layout.getGranularity()))
+                    : dim;
+  int64_t size = stretch.slots ? layout.getScaleSlots() : stretch.end;
+  int64_t count = lanes * stretch.perLane;
   if (count > 1)
     check.require(first, Predicate::ule, check.constant(size - count),
                   "expected " + Twine(count) +
-                      (scales ? " scales" : " elements") +
+                      (stretch.slots ? " scales" : " elements") +
                       " from 'dim' on to lie in the head");
 }
 
@@ -160,7 +166,6 @@ struct PointerChecks : public Checks<Op, PointerChecks<Op>> {
     Value source = op.getSource();
     GetPagedCacheOp collection = getCollectionOp(source);
     LayoutAttr layout = getLayout(source.getType());
-    Pool pool = getAccessedPool(op);
     auto view = cast<MemRefType>(op.getView().getType());
     int64_t tile = view.getDimSize(0), pageSize = layout.getPageSize();
     checkBatch(check, collection, op.getBatch());
@@ -172,15 +177,12 @@ struct PointerChecks : public Checks<Op, PointerChecks<Op>> {
                     "expected " + Twine(tile) +
                         " tokens from 'token' on to lie in one page");
     checkHead(check, layout, op.getHead());
-    int64_t perUnit = pool == Pool::values
-                          ? PoolLayout::get(layout, pool).elementsPerStorage
-                          : 1;
     if (!op.getDim())
       return;
-    if (perUnit == 2)
+    AccessedStretch stretch = getAccessedStretch(op);
+    if (stretch.perLane == 2)
       checkEven(check, op.getDim());
-    checkStretch(check, layout, pool, op.getDim(),
-                 view.getDimSize(1) * perUnit);
+    checkStretch(check, layout, stretch, op.getDim(), view.getDimSize(1));
   }
 };
 
@@ -197,12 +199,10 @@ struct AccessChecks : public Checks<Op, AccessChecks<Op>> {
       accessed = op.getResult().getType();
     }
     LayoutAttr layout = getLayout(paged.getType());
-    Pool pool = getAccessedPool(op);
+    AccessedStretch stretch = getAccessedStretch(op);
     int64_t pageSize = layout.getPageSize();
     // Codes of f4E2M1FN come two at a time.
-    bool pairs = pool == Pool::values && !std::is_same_v<Op, LoadOp> &&
-                 PoolLayout::get(layout, pool).elementsPerStorage == 2;
-    if (pairs)
+    if (stretch.perLane == 2)
       checkEven(check, op.getDim());
     // What is out of range under `skip` is left out, which is no fault.
     if (op.getPolicy() == OutOfRange::skip)
@@ -210,15 +210,17 @@ struct AccessChecks : public Checks<Op, AccessChecks<Op>> {
     GetPagedCacheOp collection = getCollectionOp(paged);
     checkBatch(check, collection, op.getBatch());
     checkToken(check, collection, op.getToken(), 1, pageSize);
-    checkBlock(check, collection, pool, op.getBatch(), op.getToken(), pageSize);
-    // A dequantising load reads the scale too.
-    if (std::is_same_v<Op, LoadOp> && layout.isQuantized())
+    checkBlock(check, collection, stretch.pool, op.getBatch(), op.getToken(),
+               pageSize);
+    // A dequantising load reads the scale too, which may have another block.
+    if (std::is_same_v<Op, LoadOp> && layout.isQuantized() &&
+        layout.hasSeparatePools())
       checkBlock(check, collection, Pool::scales, op.getBatch(), op.getToken(),
                  pageSize);
     checkHead(check, layout, op.getHead());
     auto vector = dyn_cast<VectorType>(accessed);
     int64_t lanes = vector ? vector.getDimSize(0) : 1;
-    checkStretch(check, layout, pool, op.getDim(), lanes * (pairs ? 2 : 1));
+    checkStretch(check, layout, stretch, op.getDim(), lanes);
   }
 };
 

@@ -17,7 +17,6 @@ using Predicate = arith::CmpIPredicate;
 namespace {
 
 constexpr int64_t maxUnsigned32 = 0xffffffff;
-constexpr int64_t poolAlignment = 16;
 
 /// A memref with its sizes and strides.
 struct Buffer {
@@ -60,19 +59,19 @@ void checkSameSize(RuntimeChecks &check, const Buffer &a, unsigned aDim,
   check.require(a.sizes[aDim], Predicate::eq, b.sizes[bDim], text);
 }
 
-/// Everything but the pages is packed, pages are whole rows, and the pool is
-/// aligned.
+/// Everything but the pages is packed, pages are whole rows or what the layout
+/// says of a pool of bytes, and the pool is aligned.
 void checkPool(RuntimeChecks &check, StringRef name, const Buffer &pool,
                const PoolLayout &layout) {
-  static constexpr StringLiteral dims[] = {"NB", "KD", "L", "P", "H", "inner"};
+  SmallVector<StringRef, 6> dims = layout.dimNames();
+  SmallVector<int64_t, 6> packed = layout.packedStrides(1);
   Value layers = pool.sizes[2];
   // A side is all layers of it, a page all sides.
-  Value side = check.b.createOrFold<arith::MulIOp>(
-      layers, check.constant(layout.layerSize()));
+  Value side =
+      check.b.createOrFold<arith::MulIOp>(layers, check.constant(packed[1]));
   Value page =
       check.b.createOrFold<arith::MulIOp>(side, check.constant(layout.sides));
-  SmallVector<int64_t, 6> packed = layout.packedStrides(1);
-  for (unsigned dim = 1; dim < 6; ++dim) {
+  for (unsigned dim = 1; dim < dims.size(); ++dim) {
     Value expected = dim == 1 ? side : check.constant(packed[dim]);
     Value single =
         check.compare(pool.sizes[dim], Predicate::ule, check.constant(1));
@@ -83,21 +82,24 @@ void checkPool(RuntimeChecks &check, StringRef name, const Buffer &pool,
             "' to be packed; only pages may be padded");
   }
   Value pitch = pool.strides[0];
+  // A pitch that is a multiple of what pages are padded to, and at least a
+  // packed page, is at least a padded one.
   check.require(pitch, Predicate::sge, page,
                 "expected a page pitch (stride 0) of '" + name +
                     "' of at least a packed page");
-  Value row = check.constant(layout.rowSize());
-  check.require(check.b.createOrFold<arith::RemUIOp>(pitch, row), Predicate::eq,
-                check.constant(0),
-                "expected the page pitch (stride 0) of '" + name +
-                    "' to be a multiple of a row of " +
-                    Twine(layout.rowSize()) + " elements");
+  int64_t multiple = layout.isBytes ? layout.pitchMultiple : layout.rowSize();
+  check.require(
+      check.b.createOrFold<arith::RemUIOp>(pitch, check.constant(multiple)),
+      Predicate::eq, check.constant(0),
+      "expected the page pitch (stride 0) of '" + name +
+          "' to be a multiple of " + (layout.isBytes ? "" : "a row of ") +
+          Twine(multiple) + (layout.isBytes ? " bytes" : " elements"));
   Value address = check.b.createOrFold<arith::AddIOp>(
       memref::ExtractAlignedPointerAsIndexOp::create(check.b, pool.memref),
       check.b.createOrFold<arith::MulIOp>(
           check.value(memref::ExtractStridedMetadataOp(pool.metadata)
                           .getConstifiedMixedOffset()),
-          check.constant(layout.storageBytes)));
+          check.constant(layout.poolBytes())));
   check.require(check.b.createOrFold<arith::RemUIOp>(
                     address, check.constant(poolAlignment)),
                 Predicate::eq, check.constant(0),

@@ -40,7 +40,9 @@ def KVCache_LoadOp : KVCache_LoadOpBase<"load"> {
     Loads value `(b, t, h, d)`, or the `w` elements from `d` on. Where the cache
     has scales the result is `value[d] * scale[floor(d / g)]`, each lane with its
     own scale, multiplied in f32 and rounded once to the result's type; where it
-    has none the result is the value, converted.
+    has none the result is the value, converted. So are elements of the
+    unquantised tail (`rope` of the layout); lanes may lie on both sides of where
+    it begins.
 
     NaN and infinity stay what they are; their products are IEEE's. Scales of
     f8E8M0FNU are powers of two, byte 255 is NaN.
@@ -70,7 +72,8 @@ def KVCache_LoadQuantizedOp : KVCache_LoadOpBase<"load_quantized"> {
   let summary = "load values as they are stored";
   let description = [{
     Loads the codes of value `(b, t, h, d)`, or of the `w` elements from `d` on,
-    without their scale. Codes of f4E2M1FN come as `i8`, two elements each.
+    without their scale. Codes of f4E2M1FN come as `i8`, two elements each. The
+    unquantised tail (`rope` of the layout) has no codes: `kvcache.load` reads it.
 
     Out of range: under `skip` the result is 0.
 
@@ -82,8 +85,8 @@ def KVCache_LoadQuantizedOp : KVCache_LoadOpBase<"load_quantized"> {
     - `alignment` (bytes, a promise about the address) is a power of two.
     - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
       where the tables' shape is known; a token is less than 2^32 in any case.
-    - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
-      elements from a constant `dim` end at `D` at the latest.
+    - Constant `head` and `dim` are at least 0 and less than `H` and `D` less the
+      rope size, where the elements from a constant `dim` end at the latest.
 
     Example:
     ```mlir
@@ -111,8 +114,8 @@ def KVCache_LoadScaleOp : KVCache_LoadOpBase<"load_scale"> {
     - `alignment` (bytes, a promise about the address) is a power of two.
     - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
       where the tables' shape is known; a token is less than 2^32 in any case.
-    - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
-      slots from a constant `dim` end at `G` at the latest.
+    - Constant `head` and `dim` are at least 0 and less than `H` and `D` less the
+      rope size, and the slots from a constant `dim` end at `G` at the latest.
 
     Example:
     ```mlir
@@ -140,7 +143,9 @@ def KVCache_StoreOp : KVCache_StoreOpBase<"store"> {
     changes lengths, and never quantises: a quantised cache takes codes. Codes of
     f4E2M1FN come as `i8`, two elements each. Without scales a wider float is
     converted, to nearest even, saturating where the dtype is an 8-bit float
-    (infinity too); NaN stays NaN.
+    (infinity too); NaN stays NaN. Where the layout has an unquantised tail
+    (`rope`), a value of any other float type than the cache's is one of the tail,
+    converted to the tail's dtype.
 
     Out of range: under `skip` nothing is stored.
 
@@ -153,8 +158,9 @@ def KVCache_StoreOp : KVCache_StoreOpBase<"store"> {
     - `alignment` (bytes, a promise about the address) is a power of two.
     - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
       where the tables' shape is known; a token is less than 2^32 in any case.
-    - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
-      elements from a constant `dim` end at `D` at the latest.
+    - Constant `head` and `dim` are at least 0 and less than `H` and `D` less the
+      rope size, where the elements from a constant `dim` end at the latest; a
+      value of the tail lies between there and `D`.
 
     Example:
     ```mlir
@@ -182,8 +188,8 @@ def KVCache_StoreScaleOp : KVCache_StoreOpBase<"store_scale"> {
     - `alignment` (bytes, a promise about the address) is a power of two.
     - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
       where the tables' shape is known; a token is less than 2^32 in any case.
-    - Constant `head` and `dim` are at least 0 and less than `H` and `D`, and the
-      slots from a constant `dim` end at `G` at the latest.
+    - Constant `head` and `dim` are at least 0 and less than `H` and `D` less the
+      rope size, and the slots from a constant `dim` end at `G` at the latest.
 
     Example:
     ```mlir

@@ -49,8 +49,9 @@ def KVCache_ByteViewOp : KVCache_Op<"byte_view", [
 
     **Constraints:**
     - The base is a rank-0 memref with neither layout nor memory space.
-    - The result is a memref of the same element type with static shape and
-      identity layout in the default memory space.
+    - The result is a memref of the same element type, or of any where the base is
+      one of `i8`, with static shape and identity layout in the default memory
+      space.
 
     Example:
     ```mlir

@@ -18,7 +18,7 @@ def KVCache_GetPagedCacheOp : KVCache_Op<"get_paged_cache", [
 
     | operand | type | meaning |
     |---|---|---|
-    | `blocks` | `memref<NB x KD x L x P x H x D x dtype>` | value pool |
+    | `blocks` | `memref<NB x KD x L x P x H x D x dtype>`, or `memref<NB x KD x L x bytes x i8>` | value pool, or the pool of everything |
     | `cache_lengths` | `memref<B x i32>` | tokens already in the cache before this step |
     | `lookup_table` | `memref<B x M x i32>` | block of page `t / P` of sequence `b` |
     | `max_prompt_length` | `memref<1 x i32>` | longest new prompt in the batch |
@@ -29,7 +29,13 @@ def KVCache_GetPagedCacheOp : KVCache_Op<"get_paged_cache", [
     The page pitch (stride 0 of a pool) comes from the memref and may exceed the
     packed `KD*L*P*H*D` by whole rows of `H*D` elements; all other dimensions are
     packed. Without `scales_lookup_table` scales are found through
-    `lookup_table`: both pools then share one space of block ids.
+    `lookup_table`: both pools then share one space of block ids. With `order =
+    hnd` heads stand before tokens, `[NB, KD, L, H, P, D]`.
+
+    With `placement` inline or page_split one pool of bytes holds values, scales
+    and tails, `bytes` a layer of a side; with `kv_inner` both sides, and its `KD`
+    is 1. Its page pitch is at least a page, padded to `page_align`, and a multiple
+    of `page_align`, or of the alignment up to 16 of `bytes` where that is 0.
 
     The collection freezes tables and lengths: no write to them may be reachable
     from here on (`kvcache-check-frozen-tables`). The two `max` lengths are read
@@ -41,20 +47,21 @@ def KVCache_GetPagedCacheOp : KVCache_Op<"get_paged_cache", [
     `generate-runtime-verification` turns it into checks.
 
     **Constraints:**
-    - `blocks` is a memref of the layout's dtype (`i8` for f4E2M1FN), of rank 6, in
-      the default memory space, whose `KD`, `P`, `H` and `D` are static and the
-      layout's.
+    - `blocks` is a memref of the layout's dtype (`i8` for f4E2M1FN), of rank 6, or
+      of `i8` and rank 4 for placements other than `pool`, in the default memory
+      space, whose sizes but `NB` and `L` are static and the layout's.
     - It is strided and takes less than 2^63 bytes. All dimensions but the first
       are packed (where they are more than 1 and the strides are static); a static
-      page pitch is at least the packed one and a multiple of `H*D`.
+      page pitch is at least that of a page and a multiple as above.
     - `cache_lengths` and `lookup_table` are `i32` memrefs of the shapes above in
       the default memory space, with last stride 1; rows of a table do not
       overlap.
     - `B` is that of `lookup_table`; its entries, padding included, and the
       positions `M * P` are less than 2^32.
     - `max_prompt_length` and `max_cache_length` are `i32` memrefs of one entry.
-    - `scales` and `scales_lookup_table` are absent where the layout has no scales.
-    - `scales` is given where the layout has scales and is, in dtype, shape and
+    - `scales` and `scales_lookup_table` are absent where the layout has no scales
+      or their placement is not `pool`.
+    - `scales` is given where else the layout has scales and is, in dtype, shape and
       strides, to them what `blocks` is to the values; a static `L` is that of
       `blocks`.
     - `scales_lookup_table` is given exactly where the layout says `table = own`,

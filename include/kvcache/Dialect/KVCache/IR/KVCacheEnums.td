@@ -18,10 +18,27 @@ def KVCache_Side
     : KVCache_Enum<"Side", "keys or values",
                    [I32EnumAttrCase<"key", 0>, I32EnumAttrCase<"value", 1>]>;
 
+/// The unquantised tail of a head lies beside the values.
 def KVCache_Pool
-    : KVCache_Enum<"Pool", "the pool an access addresses",
+    : KVCache_Enum<"Pool", "what of a cache an access addresses",
                    [I32EnumAttrCase<"values", 0>,
-                    I32EnumAttrCase<"scales", 1>]>;
+                    I32EnumAttrCase<"scales", 1>,
+                    I32EnumAttrCase<"tail", 2>]>;
+
+def KVCache_Placement
+    : KVCache_Enum<"Placement", "where scales lie relative to values",
+                   [I32EnumAttrCase<"pool", 0>,
+                    I32EnumAttrCase<"inlined", 1, "inline">,
+                    I32EnumAttrCase<"page_split", 2>]>;
+
+def KVCache_Order
+    : KVCache_Enum<"Order", "which of tokens and heads is outside",
+                   [I32EnumAttrCase<"nhd", 0>, I32EnumAttrCase<"hnd", 1>]>;
+
+def KVCache_ScaleSwizzle
+    : KVCache_Enum<"ScaleSwizzle", "the sides whose scales are interleaved",
+                   [I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"v", 1>,
+                    I32EnumAttrCase<"kv", 2>]>;
 
 def KVCache_TableKind
     : KVCache_Enum<"TableKind", "the table through which scales are found",

@@ -98,6 +98,9 @@ def KVCache_NumKVRowsOp : KVCache_Op<"num_kv_rows", [
     of the pool that the operand speaks of: `NB` and `H*D` for values, `NBs` and
     `H*G` for scales; 0 for a pool without blocks.
 
+    **Constraints:**
+    - The layout has rows: `placement = pool, order = nhd`.
+
     Example:
     ```mlir
     %n = kvcache.num_kv_rows %s : !kvcache.scales_mha_operand<key, #kv>
@@ -106,6 +109,7 @@ def KVCache_NumKVRowsOp : KVCache_Op<"num_kv_rows", [
   let arguments = (ins KVCache_Operand:$source);
   let results = (outs Index:$rows);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
@@ -119,6 +123,7 @@ def KVCache_RowIdxOp : KVCache_LookupOp<"row_idx", [
     layer.
 
     **Constraints:**
+    - The layout has rows: `placement = pool, order = nhd`.
     - The policy is `assume` or `trap`.
     - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
       where the tables' shape is known; a token is less than 2^32 in any case.
@@ -142,8 +147,9 @@ def KVCache_BlockRowIdxOp : KVCache_LookupOp<"block_row_idx", [
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "block of a token and its row in that block";
   let description = [{
-    The two halves of `kvcache.row_idx`, each of which fits 32 bits: the block
-    and `t % P`. Coordinates of a TMA copy are 32-bit, and a row need not be.
+    The block of page `t / P` and the slot `t % P`, each of which fits 32 bits.
+    Where the layout has rows these are the halves of `kvcache.row_idx`:
+    coordinates of a TMA copy are 32-bit, and a row need not be.
 
     **Constraints:**
     - The policy is `assume` or `trap`.
@@ -174,6 +180,7 @@ def KVCache_PopulateOp : KVCache_LookupOp<"populate"> {
     bytes, several entries are read at once.
 
     **Constraints:**
+    - The layout has rows: `placement = pool, order = nhd`.
     - The policy is `assume` or `trap`.
     - The result is a vector of `BN` indices of fixed length, and one of `BN` and
       `P` divides the other.
@@ -225,21 +232,25 @@ def KVCache_BlockPagedPtrOp : KVCache_PagedPtrOp<"block_paged_ptr"> {
     `dim` is 0. The tokens are `t` to `t + tile - 1`, all of one page.
 
     The result is `memref<tile x n x dtype, strided<[row, 1], offset: ?>>` where
-    `row` is `H*D` (values) or `H*G` (scales). Views of f4E2M1FN values are `i8`
-    memrefs of `n` bytes, two elements each, with rows of `H*D/2`.
+    `row` is what lies between tokens: `H*D` (values) or `H*G` (scales) with
+    `placement = pool, order = nhd`. Views of f4E2M1FN values are `i8` memrefs of
+    `n` bytes, two elements each, with rows of `H*D/2`. Values end where the
+    unquantised tail begins, which `kvcache.load` reads.
 
     **Constraints:**
     - The policy is `assume` or `trap`.
+    - The layout aligns what is viewed to its size; odd rows or footers do not.
     - The result's element type is the operand's dtype (`i8` for f4E2M1FN), its
       sizes are static, its strides `[row, 1]`, its offset dynamic, and it lies in
       the default memory space.
     - `tile` divides the page size.
-    - `n` is at least 1 and at most `D` elements or `G` scales.
+    - `n` is at least 1 and at most `D` elements (less the rope size) or `G` scales.
+    - A view of swizzled scales is of one token and one scale.
     - Constant `batch` and `token` are at least 0 and less than `B` and `M * P`,
       where the tables' shape is known; a token is less than 2^32 in any case.
     - With a constant `token` all `tile` tokens lie in its page.
     - A constant `head` is at least 0 and less than `H`, a constant `dim` at
-      least 0, less than `D` and, for f4E2M1FN values, even.
+      least 0, less than `D` (less the rope size) and, for f4E2M1FN values, even.
     - With a constant `dim`, `n` is at most what is left of the head from there.
 
     Example:
@@ -277,6 +288,9 @@ def KVCache_ScalesRawPtrOp : KVCache_Op<"scales_raw_ptr", [Pure]> {
     Null for a cache without scales, and for a scales operand, which already
     points to the scales.
 
+    **Constraints:**
+    - Scales that the source has lie in a pool of their own (`placement = pool`).
+
     Example:
     ```mlir
     %p = kvcache.scales_raw_ptr %o : !kvcache.mha_operand<key, #kv>
@@ -285,6 +299,7 @@ def KVCache_ScalesRawPtrOp : KVCache_Op<"scales_raw_ptr", [Pure]> {
   let arguments = (ins KVCache_Operand:$source);
   let results = (outs LLVM_DefaultPointer:$pointer);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+  let hasVerifier = 1;
   let hasCanonicalizer = 1;
 }
 

@@ -38,6 +38,7 @@ def KVCache_CreateTMATileOp : KVCache_CreateTMAOp<"create_tma_tile"> {
     **Constraints:**
     - The source is a cache or a plain operand: TMA is not supported for scales.
     - It stands in host code.
+    - The layout has rows: `placement = pool, order = nhd`.
     - `BN` is at most 256, `depth` at most `D`, `BK` at most `depth`; for f4E2M1FN
       `depth` and `BK` are even.
     - `BK` is a multiple of the swizzle width; without a swizzle it is at most 256
