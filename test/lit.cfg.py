@@ -1,6 +1,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -14,6 +15,16 @@ config.test_exec_root = os.path.join(config.kvcache_obj_root, "test")
 
 bin_dir = os.path.join(config.kvcache_obj_root, "bin")
 llvm_config.with_environment("PATH", [bin_dir, config.llvm_tools_dir], append_path=True)
+# The tests in Sanitized run others once more, on programs under sanitizers.
+config.program_dir = os.path.join(config.kvcache_obj_root, "test", "bin")
+sanitized_dir = os.path.join(config.kvcache_obj_root, "test", "sanitized")
+if lit_config.params.get("sanitized"):
+    config.program_dir = sanitized_dir
+    config.test_exec_root = os.path.join(sanitized_dir, "run")
+    llvm_config.with_environment("PATH", [sanitized_dir], append_path=True)
+elif config.sanitize == "ON":
+    config.available_features.add("sanitizers")
+config.substitutions.append(("%sanitized", sanitized_dir))
 llvm_config.with_system_environment(["HOME", "TMPDIR", "KVCACHE_DEVICE"])
 # A machine with a GPU runs the tests on the simulator all the same, so that
 # results do not hang on the machine.
@@ -23,6 +34,7 @@ config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%kvcache_lib", os.path.join(config.kvcache_obj_root, "lib")))
 config.substitutions.append(("%kvcache_src", config.kvcache_src_root))
 config.substitutions.append(("%llvm_lib", config.llvm_lib_dir))
+config.substitutions.append(("%lit", f"{sys.executable} {os.path.abspath(sys.argv[0])}"))
 
 cuda_dirs = [os.environ.get("PATH", ""), "/usr/local/cuda/bin"]
 for tool in ("ptxas", "nvcc"):
@@ -30,6 +42,16 @@ for tool in ("ptxas", "nvcc"):
     if path:
         config.available_features.add(tool)
         config.substitutions.append((f"%{tool}", path))
+
+# CUDA kernels that need no CUDA toolkit.
+clang = shutil.which("clang++-22") or shutil.which("clang++", path=config.llvm_tools_dir)
+if clang:
+    config.available_features.add("clang")
+    config.substitutions.append((
+        "%clang_cuda",
+        f"{clang} -x cuda --cuda-device-only --cuda-gpu-arch=sm_90a -nocudalib "
+        # Without a CUDA toolkit clang takes an old PTX version.
+        "-nocudainc --cuda-feature=+ptx80 -S -Wno-unknown-cuda-version -g0"))
 
 # Reference numbers of narrow floats.
 if subprocess.run(

@@ -50,6 +50,8 @@ private:
   /// Runs every warp that can run once; false if none could.
   bool round(Cluster &cluster);
   void finish(Cluster &cluster);
+  /// Instructions until the limit of the launch; fails the launch at none.
+  uint64_t instructionsLeft();
   size_t residentBytes() const;
   uint64_t modifications() const;
   uint64_t stateOf(const Cluster &cluster) const;
@@ -337,6 +339,20 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
   cluster.firstBlock = cluster.blocks[0].linear;
 }
 
+uint64_t Runner::instructionsLeft() {
+  uint64_t limit = launch.options->instructionLimit;
+  if (!limit)
+    return ~uint64_t(0);
+  uint64_t issued = launch.instructionsDone.load() + worker.warpInstructions;
+  if (issued < limit)
+    return limit - issued;
+  worker.failed = true;
+  worker.failure = std::to_string(limit) +
+                   " instructions issued, which is the limit given";
+  launch.stop = true;
+  return 0;
+}
+
 bool Runner::round(Cluster &cluster) {
   order.clear();
   for (Block &block : cluster.blocks)
@@ -354,8 +370,11 @@ bool Runner::round(Cluster &cluster) {
     if (!isReady(*warp))
       continue;
     ran = true;
+    uint64_t left = instructionsLeft();
+    if (!left)
+      return true;
     uint64_t before = worker.warpInstructions;
-    TurnEnd end = runWarp(*warp, turnBudget);
+    TurnEnd end = runWarp(*warp, std::min(turnBudget, left));
     cluster.instructions += worker.warpInstructions - before;
     waited &= end == TurnEnd::Yielded;
     if (launch.stop.load(std::memory_order_relaxed))
@@ -448,16 +467,6 @@ void Runner::run(bool showProgress) {
         }
         if (!opened)
           ++current;
-      }
-    }
-    if (launch.options->instructionLimit) {
-      uint64_t total = launch.instructionsDone.load() + worker.warpInstructions;
-      if (total > launch.options->instructionLimit) {
-        worker.failed = true;
-        worker.failure = "more than " +
-                         std::to_string(launch.options->instructionLimit) +
-                         " instructions issued";
-        launch.stop = true;
       }
     }
   }

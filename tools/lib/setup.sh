@@ -22,6 +22,7 @@ llvm-22-dev     $llvm/lib/cmake/llvm/LLVMConfig.cmake
 libmlir-22-dev  $llvm/lib/cmake/mlir/MLIRConfig.cmake
 mlir-22-tools   $llvm/bin/mlir-tblgen
 llvm-22-tools   $llvm/bin/FileCheck
+libclang-rt-22-dev $llvm/lib/clang/22/lib/linux
 ccache          ccache
 libzstd-dev     /usr/include/zstd.h
 zlib1g-dev      /usr/include/zlib.h
