@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes case folders for check_cases.py, outputs from the NumPy reference.
+
+`--grid N` writes N cases over the grid of page size, head size, granularity,
+heads, sides, layers, dtypes, tables, pitches, placements and operations, sampled
+so that pairs of values come up; `--faults` writes one for each class of fault
+that users of paged caches report.
+"""
+import argparse
+import fnmatch
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import fault_cases
+import grid_cases
+from case_folder import write_case
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--grid", type=int, default=0, metavar="N")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pool-bytes", type=int, default=1 << 18, metavar="N",
+                        help="H and L give way where a pool would pass this")
+    parser.add_argument("--op", action="append", help="this operation alone; "
+                        "several may be given")
+    parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--name", default="*", metavar="PATTERN",
+                        help="those of --faults whose names match")
+    arguments = parser.parse_args()
+    if arguments.folder.exists() and any(arguments.folder.iterdir()):
+        sys.exit(f"make_cases: {arguments.folder} is not empty")
+    for op in arguments.op or ():
+        if op not in grid_cases.MAKERS:
+            parser.error(f"no operation {op}; there are "
+                         f"{', '.join(grid_cases.MAKERS)}")
+    if arguments.faults:
+        for case in fault_cases.fault_cases():
+            if (not arguments.op or case.op in arguments.op) and (
+                    fnmatch.fnmatch(case.name, arguments.name)):
+                write_case(arguments.folder, case)
+    for case in grid_cases.grid_cases(arguments.grid, arguments.seed,
+                                      arguments.pool_bytes, arguments.op):
+        write_case(arguments.folder, case)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The program of each operation of a case, made of the dialect's kernels."""
+import numpy as np
+
+from case_folder import argument, need
+from pool_layout import PoolLayout
+from program_text import (SIDES, ProgramText, layout_text, number_text,
+                          padded_with_poison)
+from runner import Sparse
+from verdicts import Malformed, Unsupported
+
+WIDE = ("f32", "bf16", "f16")
+
+
+def _arrays(case):
+    """The pools' bytes by name."""
+    if case.layout is None:
+        raise Malformed(f"{case.op} needs a layout")
+    if case.sparse_bytes:
+        blocks = Sparse(case.sparse_bytes,
+                        *need(case, "segment_offsets", "segment_bytes"))
+    else:
+        blocks, = need(case, "blocks")
+    arrays = {"blocks": blocks}
+    if case.layout.has_scales_pool:
+        arrays["scales"], = need(case, "scales")
+    return arrays
+
+
+def _own_ids(case):
+    """Whether blocks of scales have ids of their own."""
+    own = ("scales_lookup_table", "scale_slots", "scale_pairs", "scale_src",
+           "scale_dst", "scale_pages")
+    return case.layout.has_scales_pool and (
+        case.nb != case.nbs or any(name in case.inputs for name in own))
+
+
+def _page_pools(text, case):
+    """A collection without sequences; its type."""
+    layout = text.attribute("kv", layout_text(case.layout, _own_ids(case)))
+    pools = text.pools(case.layout, case.nb, case.nbs, _arrays(case))
+    type_ = f"!kvcache.collection<{layout}>"
+    text.line(f"%collection = kvcache.get_page_pools {pools} : {type_}")
+    return type_
+
+
+def _collection(text, case, new_lengths=None):
+    """A collection with its sequences; `new_lengths` are the tokens to come."""
+    layout = case.layout
+    lengths, table = need(case, "cache_lengths", "lookup_table")
+    if table.ndim != 2 or lengths.shape != table.shape[:1]:
+        raise Malformed(f"cache_lengths {list(lengths.shape)} and lookup_table "
+                        f"{list(table.shape)} do not fit")
+    new = np.zeros(len(lengths), np.uint32) if new_lengths is None else new_lengths
+    own = _own_ids(case)
+    attribute = text.attribute("kv", layout_text(layout, own))
+    pools = text.pools(layout, case.nb, case.nbs, _arrays(case))
+    blocks, _, scales = pools.partition(" scales")
+    most = lambda numbers: np.array([max(map(int, numbers), default=0)], np.uint32)
+    text.argument("lengths", lengths, "u32", static_dims=0)
+    text.argument("table", table, "u32", static_dims=0)
+    text.argument("max_prompt", most(new), "u32")
+    text.argument("max_cache", most(lengths + new), "u32")
+    type_ = f"!kvcache.collection<{attribute}>"
+    line = (f"%collection = kvcache.get_paged_cache {blocks} "
+            f"lengths({text.typed('lengths')}) table({text.typed('table')}) "
+            f"max_prompt({text.typed('max_prompt')}) "
+            f"max_cache({text.typed('max_cache')})")
+    if scales:
+        line += f" scales{scales}"
+    if own:
+        scales_table = case.inputs.get("scales_lookup_table", table)
+        if scales_table.shape != table.shape:
+            raise Malformed(f"lookup_table {list(table.shape)} and "
+                            f"scales_lookup_table {list(scales_table.shape)} differ")
+        text.argument("scales_table", scales_table, "u32", static_dims=0)
+        line += f" scales_table({text.typed('scales_table')})"
+    text.line(f"{line} : {type_}")
+    return type_
+
+
+def _cache(text, case, collection):
+    """One layer of one side: (its value, its type)."""
+    side, layer = argument(case, "c", range(case.layout.KD)), argument(
+        case, "l", range(case.layout.L))
+    layer = text.index("layer", layer)
+    text.line(f"%cache = kvcache.get_{SIDES[side]}_cache %collection[{layer}] : "
+              f"{collection}")
+    return "%cache", f"!kvcache.cache<{SIDES[side]}, #kv>"
+
+
+def _input(text, case, name, leading, as_dtype=None, into=None):
+    """An input whose first `leading` dimensions are dynamic."""
+    array, = need(case, name)
+    text.argument(into or name, array, as_dtype or case.dtypes[name],
+                  static_dims=array.ndim - leading)
+    return text.typed(into or name)
+
+
+def _global_scale(text, case):
+    if case.layout.global_scale == 1:
+        return ""
+    text.argument("global_scale", np.array(case.layout.global_scale, np.float32),
+                  "f32")
+    return f" global_scale({text.typed('global_scale')})"
+
+
+def _rows(text, case):
+    """The collection, and the text that says where rows go."""
+    form = argument(case, "form", ("ragged", "padded", "slots", "positions"))
+    if form == "slots":
+        collection = _page_pools(text, case)
+        rows = [_input(text, case, "slots", 1)]
+        if _own_ids(case):
+            name = "scale_slots" if "scale_slots" in case.inputs else "slots"
+            rows.append(_input(text, case, name, 1, into="scale_slots"))
+    elif form == "positions":
+        collection = _collection(text, case)
+        rows = [_input(text, case, name, 1) for name in ("sequences", "positions")]
+    else:
+        name = "new_lengths" if form == "padded" else "row_offsets"
+        counts = need(case, name)[0].astype(np.int64)
+        new = counts if form == "padded" else np.diff(counts)
+        lengths, = need(case, "cache_lengths")
+        if new.shape != lengths.shape:
+            raise Malformed(f"{name} {list(counts.shape)} and cache_lengths "
+                            f"{list(lengths.shape)} do not fit")
+        collection = _collection(text, case, new)
+        rows = [_input(text, case, name, 1)]
+    names, types = zip(*(row.split(" : ") for row in rows))
+    return collection, f"{form}({', '.join(names)} : {', '.join(types)})"
+
+
+def _leading(case):
+    return 2 if case.args.get("form") == "padded" else 1
+
+
+def append(case):
+    text = ProgramText()
+    collection, rows = _rows(text, case)
+    cache, cache_type = _cache(text, case, collection)
+    x = _input(text, case, "x", _leading(case))
+    scales = ""
+    if "x_scales" in case.inputs:
+        scales = f" scales({_input(text, case, 'x_scales', _leading(case))})"
+    text.line(f"kvcache.append skip sources({x}) into({cache} : {cache_type}) "
+              f"{rows}{scales}")
+    return text
+
+
+def quantize_append(case):
+    text = ProgramText()
+    collection, rows = _rows(text, case)
+    cache, cache_type = _cache(text, case, collection)
+    x = _input(text, case, "x", _leading(case))
+    rule = argument(case, "quant")
+    try:
+        quantization = (
+            f"#kvcache.quantization<contract = {rule['contract']}, floor = "
+            f"{number_text(rule['floor'])}, floor_on = {rule['floor_on']}, "
+            f"apply = {rule['apply']}>")
+    except (KeyError, TypeError, ValueError) as error:
+        raise Malformed(f"args: quant is {rule!r:.100}: {error}")
+    text.line(f"kvcache.quantize_append skip sources({x}) into({cache} : "
+              f"{cache_type}) {rows} quant({quantization})"
+              f"{_global_scale(text, case)}")
+    return text
+
+
+def gather(case):
+    text = ProgramText()
+    layout = case.layout
+    collection = _collection(text, case)
+    cache, cache_type = _cache(text, case, collection)
+    lengths, = need(case, "cache_lengths")
+    rows, dtype = argument(case, "rows"), argument(case, "out_dtype", WIDE)
+    if not isinstance(rows, int) or rows < 0:
+        raise Malformed(f"args: rows is {rows!r}, expected a whole number")
+    shape = [len(lengths), rows, layout.H]
+    text.argument("out", padded_with_poison(shape + [layout.D], dtype), dtype,
+                  is_output=True, static_dims=2)
+    scales = ""
+    if case.args.get("scales"):
+        out = padded_with_poison(shape + [layout.G], "f32")
+        text.argument("scales_out", out, "f32", is_output=True, static_dims=2)
+        scales = f" scales({text.typed('scales_out')})"
+    text.line(f"kvcache.gather skip %cache into {text.typed('out')}{scales}"
+              f"{_global_scale(text, case)} : {cache_type}")
+    return text
+
+
+def _page_operation(name, *inputs):
+    """An operation on pages or slots of all sides. `inputs` are (name, its
+    counterpart for the scales pool)."""
+
+    def build(case):
+        text = ProgramText()
+        collection = _page_pools(text, case)
+        operands = [_input(text, case, values, 1) for values, _ in inputs]
+        if _own_ids(case):
+            operands += [_input(text, case, scales if scales in case.inputs
+                                else values, 1, into=scales)
+                         for values, scales in inputs]
+        names, types = zip(*(operand.split(" : ") for operand in operands))
+        layers = case.args.get("layers")
+        if layers is not None and not (isinstance(layers, list) and all(
+                layer in range(case.layout.L) for layer in layers)):
+            raise Malformed(f"args: layers is {layers!r}, the layout has "
+                            f"{case.layout.L}")
+        words = "" if layers is None else f" layers = {layers}"
+        text.line(f"kvcache.{name} skip %collection({', '.join(names)} : "
+                  f"{', '.join(types)}){words} : {collection}")
+        return text
+    return build
+
+
+def compact(case):
+    raise Unsupported("operation compact")
+
+
+def convert_layout(case):
+    text = ProgramText()
+    to = argument(case, "to")
+    if not isinstance(to, PoolLayout):
+        raise Malformed("args: 'to' is no layout")
+    source = _page_pools(text, case)
+    arrays = {"blocks": need(case, "to_blocks")[0]}
+    if to.has_scales_pool:
+        arrays["scales"], = need(case, "to_scales")
+    attribute = text.attribute("to", layout_text(to, _own_ids(case)))
+    pools = text.pools(to, case.nb, case.nbs, arrays, "to_")
+    target = f"!kvcache.collection<{attribute}>"
+    text.line(f"%target = kvcache.get_page_pools {pools} : {target}")
+    text.line(f"kvcache.convert_layout %collection into %target : {source} into "
+              f"{target}")
+    return text
+
+
+PROGRAMS = {
+    "append": append,
+    "quantize_append": quantize_append,
+    "gather": gather,
+    "copy_pages": _page_operation("copy_pages", ("pairs", "scale_pairs")),
+    "move_tokens": _page_operation("move_tokens", ("src", "scale_src"),
+                                   ("dst", "scale_dst")),
+    "clear_pages": _page_operation("clear_pages", ("pages", "scale_pages")),
+    "compact": compact,
+    "convert_layout": convert_layout,
+}
+
+
+def run_case(case, runner):
+    """Outputs by name."""
+    if case.op not in PROGRAMS:
+        raise Unsupported(f"operation {case.op}")
+    results = runner.run(case.name, PROGRAMS[case.op](case).program())
+    if case.op == "convert_layout":
+        # Of the target the outputs are called as those of the source.
+        results = {name.removeprefix("to_"): array
+                   for name, array in results.items() if name.startswith("to_")}
+    return results

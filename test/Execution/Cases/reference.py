@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What each operation of a case folder must give, by NumPy and ml_dtypes.
+
+`run(op, layout, nb, nbs, args, inputs)` gives the arrays of the outputs by
+name. Shares no code with the compiler: pools are bytes, and every place comes
+from pool_layout.
+"""
+import numpy as np
+
+from element_types import ELEMENT_TYPES, decode
+from pool_layout import byte_indices, ceildiv
+from reference_numbers import quantise, read, write
+from verdicts import Unsupported
+
+
+class Pools:
+    """The bytes of a collection. Rows are (block, slot) pairs of one layer of one
+    side; arrays of rows are [n, H, bytes]."""
+
+    def __init__(self, layout, nb, nbs, blocks, scales=None):
+        self.layout, self.nb = layout, nb
+        self.blocks = blocks.copy()
+        self.scales = None if scales is None else scales.copy()
+        self.nbs = nbs if layout.has_scales_pool else nb
+
+    def _places(self, part, rows, side, layer):
+        """The pool, and the bytes [n, H, bytes] of a part of each row."""
+        layout = self.layout
+        block, slot = (rows[:, i, None] for i in (0, 1))
+        at = (block, side, layer, slot, np.arange(layout.H))
+        if part == "codes":
+            return self.blocks, byte_indices(layout.value_place(*at),
+                                             layout.code_bytes)
+        if part == "tail":
+            return self.blocks, byte_indices(layout.tail_place(*at),
+                                             layout.rope_bytes)
+        j = np.arange(layout.G)
+        starts = layout.scale_place(*(np.asarray(i)[..., None] for i in at), j)
+        places = byte_indices(starts, layout.scale_bytes)
+        pool = self.scales if layout.has_scales_pool else self.blocks
+        return pool, places.reshape(*places.shape[:-2], layout.scale_row_bytes)
+
+    def get(self, part, rows, side, layer):
+        pool, places = self._places(part, rows, side, layer)
+        return pool[places]
+
+    def put(self, part, rows, side, layer, data):
+        """Of several rows for one place the last stays."""
+        usable = (rows >= 0).all(axis=1)
+        rows, data = rows[usable], data[usable]
+        _, last = np.unique(rows[::-1], axis=0, return_index=True)
+        last = len(rows) - 1 - last
+        pool, places = self._places(part, rows[last], side, layer)
+        pool[places] = data[last]
+
+    def parts(self):
+        layout = self.layout
+        parts = ["codes"] if layout.code_bytes else []
+        parts += ["tail"] if layout.rope else []
+        return parts + (["scales"] if layout.G else [])
+
+    def outputs(self):
+        return {"blocks": self.blocks} | (
+            {"scales": self.scales} if self.scales is not None else {})
+
+
+NOWHERE = (-1, -1)
+
+
+def resolve(table, nb, P, sequence, position):
+    """The (block, slot) of a token; NOWHERE where it has none."""
+    page = position // P
+    if not (0 <= sequence < table.shape[0] and 0 <= page < table.shape[1]):
+        return NOWHERE
+    block = int(table[sequence, page])
+    return (block, position % P) if block < nb else NOWHERE
+
+
+def from_slot(slot, nb, P):
+    return (slot // P, slot % P) if 0 <= slot < nb * P else NOWHERE
+
+
+def rows_of(pairs):
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def tokens_of(form, inputs):
+    """(row of x, sequence, position) of each row that belongs to a sequence."""
+    lengths = inputs["cache_lengths"]
+    if form == "positions":
+        return [(r, int(s), int(p)) for r, (s, p) in
+                enumerate(zip(inputs["sequences"], inputs["positions"]))]
+    if form == "padded":
+        width = inputs["x"].shape[1]
+        return [(b * width + i, b, int(lengths[b]) + i)
+                for b, new in enumerate(inputs["new_lengths"])
+                for i in range(min(int(new), width))]
+    offsets = inputs["row_offsets"]
+    return [(r, b, int(lengths[b]) + r - int(offsets[b]))
+            for b in range(len(offsets) - 1)
+            for r in range(int(offsets[b]), int(offsets[b + 1]))]
+
+
+def destinations(layout, nb, nbs, form, inputs):
+    """For the value and the scales pool: where each row of x goes."""
+    count = int(np.prod(inputs["x"].shape[:2 if form == "padded" else 1]))
+    if form == "slots":
+        slots = inputs["slots"]
+        scale_slots = inputs.get("scale_slots", slots)
+        return (rows_of([from_slot(int(s), nb, layout.P) for s in slots]),
+                rows_of([from_slot(int(s), nbs, layout.P) for s in scale_slots]))
+    table = inputs["lookup_table"]
+    scales_table = inputs.get("scales_lookup_table", table)
+    values, scales = (np.full((count, 2), -1, np.int64) for _ in range(2))
+    for row, sequence, position in tokens_of(form, inputs):
+        values[row] = resolve(table, nb, layout.P, sequence, position)
+        scales[row] = resolve(scales_table, nbs, layout.P, sequence, position)
+    return values, scales
+
+
+def _as_bytes(array, rows, heads):
+    last = array.shape[-1] * array.itemsize
+    return np.ascontiguousarray(array).view(np.uint8).reshape(rows, heads, last)
+
+
+def _store(pools, args, inputs, codes, tail, scales):
+    layout = pools.layout
+    to, scales_to = destinations(layout, pools.nb, pools.nbs, args["form"], inputs)
+    where = args["c"], args["l"]
+    if layout.code_bytes:
+        pools.put("codes", to, *where, _as_bytes(codes, len(to), layout.H))
+    if tail is not None:
+        pools.put("tail", to, *where, _as_bytes(tail, len(to), layout.H))
+    if scales is not None:
+        pools.put("scales", scales_to, *where,
+                  _as_bytes(scales, len(to), layout.H))
+    return pools.outputs()
+
+
+def append(pools, args, inputs, dtypes):
+    layout, x = pools.layout, inputs["x"]
+    tail = None
+    if layout.rope:
+        numbers = read(x, dtypes["x"])
+        x = write(numbers[..., :layout.coded], layout.dtype)
+        tail = write(numbers[..., layout.coded:], layout.rope_dtype)
+    elif dtypes["x"] != layout.dtype:
+        x = write(read(x, dtypes["x"]), layout.dtype)
+    return _store(pools, args, inputs, x, tail, inputs.get("x_scales"))
+
+
+def quantize_append(pools, args, inputs, dtypes):
+    layout = pools.layout
+    x = read(inputs["x"], dtypes["x"])
+    codes, scales = quantise(x[..., :layout.coded], layout, args["quant"])
+    tail = (write(x[..., layout.coded:], layout.rope_dtype) if layout.rope
+            else None)
+    return _store(pools, args, inputs, codes, tail, scales)
+
+
+def gather(pools, args, inputs, dtypes):
+    layout, rows = pools.layout, args["rows"]
+    table, lengths = inputs["lookup_table"], inputs["cache_lengths"]
+    scales_table = inputs.get("scales_lookup_table", table)
+    batch = len(lengths)
+    out = np.zeros((batch, rows, layout.H, layout.D), np.float32)
+    scales_out = np.zeros((batch, rows, layout.H, layout.G), np.float32)
+    side, layer = args["c"], args["l"]
+    for b in range(batch):
+        for t in range(min(int(lengths[b]), rows)):
+            row = rows_of([resolve(table, pools.nb, layout.P, b, t)])
+            scale_row = rows_of([resolve(scales_table, pools.nbs, layout.P, b, t)])
+            if row[0, 0] < 0 or (layout.G and scale_row[0, 0] < 0):
+                continue
+            storage = ELEMENT_TYPES[layout.dtype].storage
+            codes = pools.get("codes", row, side, layer)[0]
+            numbers = read(np.ascontiguousarray(codes).view(storage), layout.dtype)
+            if layout.G:
+                storage = ELEMENT_TYPES[layout.scale_dtype].storage
+                scales = pools.get("scales", scale_row, side, layer)[0]
+                scales = read(np.ascontiguousarray(scales).view(storage),
+                              layout.scale_dtype)
+                scales_out[b, t] = scales
+                scales = scales * np.float32(layout.global_scale)
+                with np.errstate(all="ignore"):
+                    numbers = numbers * np.repeat(
+                        scales, layout.g, axis=-1)[..., :layout.coded]
+            out[b, t, :, :layout.coded] = numbers
+            if layout.rope:
+                storage = ELEMENT_TYPES[layout.rope_dtype].storage
+                tail = pools.get("tail", row, side, layer)[0]
+                out[b, t, :, layout.coded:] = read(
+                    np.ascontiguousarray(tail).view(storage), layout.rope_dtype)
+    outputs = {"out": write(out, args["out_dtype"])}
+    return outputs | ({"scales_out": scales_out} if args.get("scales") else {})
+
+
+def _layers(pools, args):
+    layers = args.get("layers")
+    return range(pools.layout.L) if layers is None else layers
+
+
+def _move(pools, args, parts, src, dst):
+    """As if from a snapshot; rows that lie nowhere move nothing."""
+    usable = (src >= 0).all(axis=1) & (dst >= 0).all(axis=1)
+    src, dst = src[usable], dst[usable]
+    for side in range(pools.layout.KD):
+        for layer in _layers(pools, args):
+            for part in parts:
+                pools.put(part, dst, side, layer,
+                          pools.get(part, src, side, layer))
+
+
+def _parts(pools):
+    """Parts found through value blocks, and those found through scale blocks."""
+    parts = pools.parts()
+    if not pools.layout.has_scales_pool:
+        return parts, []
+    return [part for part in parts if part != "scales"], ["scales"]
+
+
+def _page_rows(pages, nb, P):
+    """The rows of whole pages; NOWHERE for pages outside the pool."""
+    return rows_of([(page, slot) if 0 <= page < nb else NOWHERE
+                    for page in map(int, pages) for slot in range(P)])
+
+
+def copy_pages(pools, args, inputs, dtypes):
+    P = pools.layout.P
+    values, scales = _parts(pools)
+    pairs = inputs["pairs"]
+    scale_pairs = inputs.get("scale_pairs", pairs)
+    for parts, pairs, nb in ((values, pairs, pools.nb),
+                             (scales, scale_pairs, pools.nbs)):
+        _move(pools, args, parts, _page_rows(pairs[:, 0], nb, P),
+              _page_rows(pairs[:, 1], nb, P))
+    return pools.outputs()
+
+
+def move_tokens(pools, args, inputs, dtypes):
+    P = pools.layout.P
+    values, scales = _parts(pools)
+    for parts, prefix, nb in ((values, "", pools.nb), (scales, "scale_", pools.nbs)):
+        src, dst = (inputs.get(prefix + name, inputs[name])
+                    for name in ("src", "dst"))
+        _move(pools, args, parts,
+              rows_of([from_slot(int(s), nb, P) for s in src]),
+              rows_of([from_slot(int(s), nb, P) for s in dst]))
+    return pools.outputs()
+
+
+def clear_pages(pools, args, inputs, dtypes):
+    layout = pools.layout
+    values, scales = _parts(pools)
+    pages = inputs["pages"]
+    for parts, pages, nb in ((values, pages, pools.nb),
+                             (scales, inputs.get("scale_pages", pages), pools.nbs)):
+        rows = _page_rows(pages, nb, layout.P)
+        for side in range(layout.KD):
+            for layer in _layers(pools, args):
+                for part in parts:
+                    data = pools.get(part, rows, side, layer)
+                    pools.put(part, rows, side, layer, np.zeros_like(data))
+    return pools.outputs()
+
+
+def compact(pools, args, inputs, dtypes):
+    """The k-th live page in table order becomes page k."""
+    layout, outputs = pools.layout, {}
+    values, scales = _parts(pools)
+    own = "scales_lookup_table" in inputs
+    turns = [(values if own else values + scales, "lookup_table", pools.nb)]
+    if own:
+        turns.append((scales, "scales_lookup_table", pools.nbs))
+    for parts, name, nb in turns:
+        table = inputs[name].copy()
+        new = {}
+        for b, length in enumerate(inputs["cache_lengths"]):
+            for page in range(min(ceildiv(int(length), layout.P), table.shape[1])):
+                block = int(table[b, page])
+                if block < nb:
+                    table[b, page] = new.setdefault(block, len(new))
+        _move(pools, args, parts, _page_rows(new, nb, layout.P),
+              _page_rows(new.values(), nb, layout.P))
+        outputs[name] = table
+    return pools.outputs() | outputs
+
+
+def convert_layout(pools, args, inputs, dtypes):
+    to, layout = args["to"], pools.layout
+    target = Pools(to, pools.nb, pools.nbs, inputs["to_blocks"],
+                   inputs.get("to_scales"))
+    for part in pools.parts():
+        source_blocks, target_blocks = (
+            p.nbs if part == "scales" else p.nb for p in (pools, target))
+        rows = _page_rows(range(min(source_blocks, target_blocks)), target_blocks,
+                          layout.P)
+        for side in range(layout.KD):
+            for layer in range(layout.L):
+                target.put(part, rows, side, layer,
+                           pools.get(part, rows, side, layer))
+    return target.outputs()
+
+
+def rope(args, inputs, dtypes):
+    x = decode(inputs["x"], dtypes["x"])
+    cos, sin = (decode(inputs[name], dtypes[name])[inputs["positions"]]
+                for name in ("cos", "sin"))
+    cos, sin = cos[:, None], sin[:, None]
+    n, start = cos.shape[-1], args["start"]
+    first = (start + np.arange(n) if args["style"] == "half"
+             else start + 2 * np.arange(n))
+    second = first + (n if args["style"] == "half" else 1)
+    out = x.copy()
+    out[..., first] = x[..., first] * cos - x[..., second] * sin
+    out[..., second] = x[..., second] * cos + x[..., first] * sin
+    return {"out": out}
+
+
+def rms_norm(args, inputs, dtypes):
+    x = decode(inputs["x"], dtypes["x"])
+    weight = decode(inputs["weight"], dtypes["weight"]) + args["weight_offset"]
+    mean = (x * x).mean(axis=-1, keepdims=True)
+    return {"out": x / np.sqrt(mean + args["eps"]) * weight}
+
+
+WITH_POOLS = {f.__name__: f for f in
+              (append, quantize_append, gather, copy_pages, move_tokens,
+               clear_pages, compact, convert_layout)}
+WITHOUT_POOLS = {f.__name__: f for f in (rope, rms_norm)}
+OPS = {**WITH_POOLS, **WITHOUT_POOLS}
+
+
+def run(op, layout, nb, nbs, args, inputs, dtypes):
+    """Outputs by name. `dtypes` are the element types of the inputs; `args.to`
+    is a PoolLayout."""
+    if op not in OPS:
+        raise Unsupported(f"operation {op}")
+    if op in WITHOUT_POOLS:
+        return WITHOUT_POOLS[op](args, inputs, dtypes)
+    pools = Pools(layout, nb, nbs, inputs["blocks"], inputs.get("scales"))
+    return WITH_POOLS[op](pools, args, inputs, dtypes)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Conversions and scale rules of the reference, by NumPy and ml_dtypes.
+
+`read` gives f32 numbers of stored codes, `write` the codes of f32 numbers:
+rounded to nearest even and saturating in floats below 16 bits.
+"""
+import ml_dtypes
+import numpy as np
+
+_ML = {
+    "bf16": ml_dtypes.bfloat16,
+    "f16": np.float16,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+}
+LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0, "f4E2M1FN": 6.0, "i8": 127.0}
+
+
+def read(codes, dtype):
+    """f32 of codes; f4 pairs become twice as many along the last axis."""
+    if dtype == "f32":
+        return np.asarray(codes, np.float32)
+    if dtype == "i8":
+        return codes.view(np.int8).astype(np.float32)
+    if dtype == "f4E2M1FN":
+        nibbles = np.stack([codes & 15, codes >> 4], axis=-1)
+        nibbles = nibbles.reshape(*codes.shape[:-1], -1)
+        return nibbles.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
+    return codes.view(_ML[dtype]).astype(np.float32)
+
+
+def write(numbers, dtype):
+    numbers = np.asarray(numbers, np.float32)
+    with np.errstate(all="ignore"):
+        if dtype == "f32":
+            return numbers
+        if dtype == "i8":
+            return np.clip(np.rint(numbers), -128, 127).astype(np.int8).view(np.uint8)
+        if dtype == "f4E2M1FN":
+            codes = np.clip(numbers, -6, 6).astype(ml_dtypes.float4_e2m1fn)
+            codes = codes.view(np.uint8) & 15
+            return codes[..., 0::2] | codes[..., 1::2] << 4
+        if dtype == "f8E8M0FNU":
+            return power_of_two_code(numbers)
+        if dtype in LARGEST:
+            codes = np.clip(numbers, -LARGEST[dtype], LARGEST[dtype])
+            codes = codes.astype(_ML[dtype]).view(np.uint8)
+            return np.where(np.isnan(numbers), np.uint8(0x7F), codes)
+        return numbers.astype(_ML[dtype]).view(np.uint16)
+
+
+def power_of_two_code(numbers):
+    """f8E8M0 codes, rounded up; 0 gives the least, 2^-127."""
+    mantissa, exponent = np.frexp(numbers.astype(np.float64))
+    exponent = exponent - (mantissa == 0.5)  # numbers <= 2^exponent
+    codes = np.clip(exponent + 127, 0, 254)
+    codes = np.where(numbers > 0, codes, 0)
+    return np.where(np.isnan(numbers), 255, codes).astype(np.uint8)
+
+
+def round_up_to_power_of_two(numbers):
+    """f32; 0 stays."""
+    mantissa, exponent = np.frexp(numbers)
+    up = np.ldexp(np.float32(1), exponent - (mantissa == 0.5)).astype(np.float32)
+    return np.where(numbers > 0, up, np.float32(0))
+
+
+def quantise(x, layout, rule):
+    """Codes and stored scales of f32 `x` [..., coded], whose last axis is in
+    granules of layout.g. `rule` is `args.quant` of a case."""
+    granules = [x[..., first:first + layout.g]
+                for first in range(0, layout.coded, layout.g)]
+    amax = np.stack([np.abs(part).max(axis=-1) for part in granules], axis=-1)
+    floor = np.float32(rule["floor"])
+    if rule["floor_on"] == "amax":
+        amax = np.maximum(amax, floor)
+    scale = amax / np.float32(LARGEST[layout.dtype])
+    scale = scale / np.float32(layout.global_scale)
+    if rule["floor_on"] == "scale":
+        scale = np.maximum(scale, floor)
+    if rule["contract"] == "power_of_two":
+        scale = round_up_to_power_of_two(scale)
+    scales = write(scale, layout.scale_dtype)
+    stored = read(scales, layout.scale_dtype) * np.float32(layout.global_scale)
+    nothing = amax == 0 if layout.scale_dtype == "f8E8M0FNU" else stored == 0
+    each = np.repeat(stored, layout.g, axis=-1)[..., :layout.coded]
+    zero = np.repeat(nothing, layout.g, axis=-1)[..., :layout.coded]
+    with np.errstate(all="ignore"):
+        if rule["apply"] == "divide":
+            numbers = x / each
+        else:
+            numbers = x * (np.float32(1) / each)
+    return write(np.where(zero, np.float32(0), numbers), layout.dtype), scales
