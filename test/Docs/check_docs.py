@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keeps the documentation true: check_docs.py SOURCE api|links
+"""Keeps the documentation true: check_docs.py SOURCE api|layouts|links
 
+layouts  prints a module of the layouts in docs/layouts.md
 api    prints a module of the prelude and all lines of IR in docs/api.md, and
        fails if an operation of the dialect is missing there
 links  fails on a link to a file that does not exist
@@ -38,6 +39,17 @@ def print_api_module(source):
     print("  return\n}")
 
 
+def print_layouts_module(source):
+    text = (source / "docs/layouts.md").read_text()
+    layouts = "".join(re.findall(r"```mlir\n(.*?)```", text, re.S))
+    names = re.findall(r"^#(\w+) =", layouts, re.M)
+    if len(names) < 7:
+        sys.exit(f"only {len(names)} layouts found in docs/layouts.md")
+    print(layouts)
+    print("module attributes {"
+          + ", ".join(f"docs.{name} = #{name}" for name in names) + "} {}")
+
+
 def check_links(source):
     broken = []
     for file in [source / "README.md", source / "CHANGELOG.md",
@@ -51,4 +63,5 @@ def check_links(source):
 
 
 source = pathlib.Path(sys.argv[1])
-{"api": print_api_module, "links": check_links}[sys.argv[2]](source)
+{"api": print_api_module, "layouts": print_layouts_module,
+ "links": check_links}[sys.argv[2]](source)

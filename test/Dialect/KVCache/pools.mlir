@@ -65,3 +65,29 @@ func.func @empty(%blocks: memref<0x2x0x16x2x64xf8E4M3FN>, %lengths: memref<0xi32
   %c = kvcache.get_paged_cache blocks(%blocks : memref<0x2x0x16x2x64xf8E4M3FN>) lengths(%lengths : memref<0xi32>) table(%table : memref<0x0xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) scales(%scales : memref<0x2x0x16x2x2xf32>) : !kvcache.collection<#kv>
   return
 }
+
+// One pool of bytes for everything: inline, with keys and values side by side,
+// with pages that are padded, and with pages that are aligned to less.
+#inline = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 32>, placement = inline>
+#inner = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 32>, placement = inline, kv_inner = true>
+#padded = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 512, is_mla = true>, page_size = 4, scales = <f8E8M0FNU, granularity = 64>, placement = page_split, rope = <bf16, size = 64>, footer = 8, page_align = 576>
+#odd = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 32>, placement = inline, page_align = 1>
+// CHECK-LABEL: func @bytes
+func.func @bytes(%inline: memref<?x2x?x2304xi8>, %inner: memref<7x1x3x4608xi8>, %padded: memref<?x1x1x2336xi8, strided<[2880, 2336, 2336, 1]>>, %odd: memref<?x2x3x2304xi8, strided<[13825, 6912, 2304, 1]>>, %dynamic: memref<?x2x?x2304xi8, strided<[?, ?, ?, ?], offset: ?>>, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>) {
+  // CHECK: blocks(%{{.*}} : memref<?x2x?x2304xi8>)
+  %0 = kvcache.get_paged_cache blocks(%inline : memref<?x2x?x2304xi8>) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#inline>
+  %1 = kvcache.get_paged_cache blocks(%inner : memref<7x1x3x4608xi8>) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#inner>
+  %2 = kvcache.get_paged_cache blocks(%padded : memref<?x1x1x2336xi8, strided<[2880, 2336, 2336, 1]>>) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#padded>
+  %3 = kvcache.get_paged_cache blocks(%odd : memref<?x2x3x2304xi8, strided<[13825, 6912, 2304, 1]>>) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#odd>
+  %4 = kvcache.get_paged_cache blocks(%dynamic : memref<?x2x?x2304xi8, strided<[?, ?, ?, ?], offset: ?>>) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#inline>
+  return
+}
+
+// Heads outside of tokens.
+#hnd = #kvcache.layout<f4E2M1FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f8E4M3FN, granularity = 16, table = own>, order = hnd, swizzle = kv>
+// CHECK-LABEL: func @heads_outside
+func.func @heads_outside(%blocks: memref<?x2x?x2x16x32xi8>, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %scales: memref<?x2x?x2x16x4xf8E4M3FN>) {
+  // CHECK: scales(%{{.*}} : memref<?x2x?x2x16x4xf8E4M3FN>)
+  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x?x2x16x32xi8>) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) scales(%scales : memref<?x2x?x2x16x4xf8E4M3FN>) scales_table(%table : memref<?x?xi32>) : !kvcache.collection<#hnd>
+  return
+}

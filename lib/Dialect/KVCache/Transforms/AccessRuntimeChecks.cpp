@@ -72,26 +72,30 @@ void checkBlock(RuntimeChecks &check, GetPagedCacheOp collection, Pool pool,
 /// Checks that `lanes` lanes from `dim` on lie in what an access may reach.
 void checkStretch(RuntimeChecks &check, LayoutAttr layout,
                   AccessedStretch stretch, Value dim, int64_t lanes) {
-  bool whole = stretch.end == layout.getHeadSize();
-  check.require(dim, Predicate::ult, check.constant(stretch.end),
-                "expected 'dim' to be less than " +
-                    Twine(whole ? "head_size " : "head_size less rope, ") +
-                    Twine(stretch.end));
+  if (stretch.end == layout.getHeadSize())
+    check.require(dim, Predicate::ult, check.constant(stretch.end),
+                  "expected 'dim' to be less than head_size " +
+                      Twine(stretch.end));
+  else
+    check.require(dim, Predicate::ult, check.constant(stretch.end),
+                  "expected 'dim' to be less than " + Twine(stretch.end) +
+                      " (head_size less the rope size)");
   if (stretch.begin > 0)
     check.require(dim, Predicate::uge, check.constant(stretch.begin),
-                  "expected 'dim' to be at least head_size less rope, " +
-                      Twine(stretch.begin));
+                  "expected 'dim' to be at least " + Twine(stretch.begin) +
+                      " (head_size less the rope size)");
+  int64_t count = lanes * stretch.perLane;
+  if (count <= 1)
+    return;
   Value first = stretch.slots
                     ? check.b.createOrFold<arith::DivUIOp>(
                           dim, check.constant(layout.getGranularity()))
                     : dim;
   int64_t size = stretch.slots ? layout.getScaleSlots() : stretch.end;
-  int64_t count = lanes * stretch.perLane;
-  if (count > 1)
-    check.require(first, Predicate::ule, check.constant(size - count),
-                  "expected " + Twine(count) +
-                      (stretch.slots ? " scales" : " elements") +
-                      " from 'dim' on to lie in the head");
+  check.require(first, Predicate::ule, check.constant(size - count),
+                "expected " + Twine(count) +
+                    (stretch.slots ? " scales" : " elements") +
+                    " from 'dim' on to lie in the head");
 }
 
 /// Two codes of f4E2M1FN share a byte, which the first of a pair starts.
