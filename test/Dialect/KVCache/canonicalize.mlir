@@ -131,3 +131,23 @@ func.func @byte_view(%base: memref<f32>, %a: index, %b: index) -> (memref<f32>, 
   // CHECK: return %[[BASE]], %[[V]], %[[U]], %[[W]], %[[X]]
   return %0, %2, %3, %5, %6 : memref<f32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>
 }
+
+// Bytes are viewed as anything: a view of another type stays, and views of views
+// are of the first base.
+// CHECK-LABEL: func @bytes
+// CHECK-SAME: %[[BASE:.*]]: memref<i8>, %[[A:.*]]: index
+func.func @bytes(%base: memref<i8>, %a: index) -> (memref<f32>, memref<4xf32>, memref<i8>) {
+  %zero = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+  // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
+  // CHECK-DAG: %[[X:.*]] = kvcache.byte_view %[[BASE]][%[[ZERO]]] : memref<i8> to memref<f32>
+  %0 = kvcache.byte_view %base[%zero] : memref<i8> to memref<f32>
+  // CHECK-DAG: %[[SUM:.*]] = arith.addi %[[A]], %[[C16]] : index
+  // CHECK-DAG: %[[Y:.*]] = kvcache.byte_view %[[BASE]][%[[SUM]]] : memref<i8> to memref<4xf32>
+  %1 = kvcache.byte_view %base[%a] : memref<i8> to memref<f32>
+  %2 = kvcache.byte_view %1[%c16] : memref<f32> to memref<4xf32>
+  %3 = kvcache.byte_view %base[%zero] : memref<i8> to memref<i8>
+  // CHECK: return %[[X]], %[[Y]], %[[BASE]]
+  return %0, %2, %3 : memref<f32>, memref<4xf32>, memref<i8>
+}

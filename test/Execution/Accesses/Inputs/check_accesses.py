@@ -3,6 +3,7 @@
 """Run loads, stores and views of random layouts on the simulator, against NumPy.
 
 usage: check_accesses.py [--bin DIR] [--cases N] [--seed S] [--chip C] [--keep DIR]
+                         [--placements pool,inline,page_split]
 
 Each case draws a layout (dtypes, page size, heads, head size, granularity, MLA or
 not, padded or packed pages, a scales table of its own or not, where the scales
@@ -45,7 +46,9 @@ class Access:
         if layout.scale_dtype:
             kinds += ["load_scale", "store_scale", "load"]
         if layout.rope:
-            kinds += ["store_tail", "load", "load"]
+            kinds += ["store_tail", "store_tail", "load", "load", "load"]
+        if layout.swizzle != "none":
+            kinds += ["load_scale", "store_scale", "load", "load"]
         if layout.is_aligned("values"):
             kinds += ["view"]
         if layout.scale_dtype and layout.is_aligned("scales"):
@@ -371,11 +374,11 @@ def random_table(rng, layout, blocks, valid):
     return ids[:count].reshape(layout.B, layout.M).astype(np.uint32)
 
 
-def run_case(binary, seed, chip, folder):
+def run_case(binary, seed, chip, placements, folder):
     """Runs case `seed`; gives an empty string or what is wrong."""
     rng = random.Random(seed)
     numpy_rng = np.random.default_rng(seed)
-    layout = Layout(rng)
+    layout = Layout(rng, placements)
     access = Access(rng, layout)
     if access.view:
         # Every position of a view is one of the pool.
@@ -459,6 +462,9 @@ def main():
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--chip", default="sm_90a")
+    parser.add_argument(
+        "--placements", default="pool,inline,page_split", help="what is drawn"
+    )
     parser.add_argument("--keep", help="folder to leave the last case in")
     options = parser.parse_args()
     failed = 0
@@ -466,7 +472,13 @@ def main():
         folder = options.keep or temporary
         os.makedirs(folder, exist_ok=True)
         for seed in range(options.seed, options.seed + options.cases):
-            wrong = run_case(options.bin, seed, options.chip, folder)
+            wrong = run_case(
+                options.bin,
+                seed,
+                options.chip,
+                options.placements.split(","),
+                folder,
+            )
             if wrong:
                 failed += 1
                 print("FAIL", wrong)

@@ -59,7 +59,7 @@ def round_to(numbers, dtype):
 class Layout:
     """What a case is about, and where its elements lie."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, placements):
         self.dtype = rng.choice(
             ["f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i8", "f4E2M1FN"]
         )
@@ -70,8 +70,8 @@ class Layout:
         self.P = rng.choice([1, 2, 3, 4, 4, 16, 16, 61])
         if self.dtype == "f4E2M1FN" and self.D % 2:
             self.D = 8
-        self.placement = rng.choice(["pool", "pool", "inline", "page_split"])
-        self.order = rng.choice(["nhd", "hnd"])
+        self.placement = rng.choice(placements)
+        self.order = rng.choice(["nhd", "nhd", "hnd"])
         needs = self.dtype in ("i8", "f4E2M1FN")
         self.scale_dtype = (
             rng.choice(["f32", "f16", "bf16", "f8E8M0FNU", "f8E4M3FN"])
