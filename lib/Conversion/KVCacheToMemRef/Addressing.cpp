@@ -269,7 +269,9 @@ int64_t Addressing::provenAlignment(Pool pool, Value head, Value dim) {
   PoolLayout shape = poolLayout(pool);
   int64_t alignment = std::gcd(shape.baseAlignment(), shape.slotBytes);
   if (shape.heads > 1)
-    alignment = std::gcd(alignment, getKnownDivisor(head) * shape.headBytes);
+    alignment =
+        std::gcd(alignment, std::gcd(poolAlignment, getKnownDivisor(head)) *
+                                shape.headBytes);
   if (isSwizzled(pool))
     return std::gcd(alignment, shape.storageBytes);
   if (dim && shape.inner > 1) {
@@ -340,9 +342,12 @@ void Addressing::store(Pool pool, Position position, Value head, Value dim,
   Type type = value.getType();
   auto vector = dyn_cast<VectorType>(type);
   if (vector && isSwizzled(pool)) {
-    for (int64_t lane = 0; lane < vector.getDimSize(0); ++lane)
-      store(pool, position, head, slotAfter(dim, lane),
-            vector::ExtractOp::create(b, value, lane), /*alignment=*/0);
+    for (int64_t lane = 0; lane < vector.getDimSize(0); ++lane) {
+      // One after the other: compilers differ in the order of arguments.
+      Value scale = vector::ExtractOp::create(b, value, lane);
+      Value element = slotAfter(dim, lane);
+      store(pool, position, head, element, scale, /*alignment=*/0);
+    }
     return;
   }
   PoolLayout shape = poolLayout(pool);

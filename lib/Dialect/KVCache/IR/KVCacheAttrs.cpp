@@ -90,12 +90,12 @@ static LogicalResult verifyRope(function_ref<InFlightDiagnostic()> emitError,
     return success();
   if (!scales)
     return emitError()
-           << ("expected scales with 'rope', the part of a head that is "
-               "not quantised, got none; add 'scales' or drop 'rope'");
+           << "expected scales with 'rope', the part of a head that is "
+              "not quantised, got none; add 'scales' or drop 'rope'";
   if (placement == Placement::pool)
     return emitError()
-           << ("expected 'placement' inline or page_split with 'rope', "
-               "got pool, whose rows are of one dtype");
+           << "expected 'placement' inline or page_split with 'rope', "
+              "got pool, whose rows are of one dtype";
   if (rope.getSize() >= params.getHeadSize())
     return emitError() << "expected a rope size of less than head_size "
                        << params.getHeadSize() << ", got " << rope.getSize()
@@ -120,16 +120,16 @@ verifyPlacement(function_ref<InFlightDiagnostic()> emitError,
                        << name << "; only rows can lie side by side";
   if (kvInner && params.getIsMla())
     return emitError()
-           << ("expected keys and values with 'kv_inner', got an MLA "
-               "layout, which has keys only; drop 'kv_inner'");
+           << "expected keys and values with 'kv_inner', got an MLA "
+              "layout, which has keys only; drop 'kv_inner'";
   if (footer != 0 && placement != Placement::page_split)
     return emitError()
            << "expected 'placement = page_split' with 'footer', got " << name
            << "; drop 'footer'";
   if (footer != 0 && !scales)
     return emitError()
-           << ("expected scales with 'footer', which holds them, got "
-               "none; drop 'footer'");
+           << "expected scales with 'footer', which holds them, got "
+              "none; drop 'footer'";
   if (pageAlign < 0)
     return emitError() << "expected page_align to be at least 0, got "
                        << pageAlign;
@@ -147,16 +147,16 @@ static LogicalResult verifySwizzle(function_ref<InFlightDiagnostic()> emitError,
     return success();
   if (!scales)
     return emitError()
-           << ("expected scales with 'swizzle', which interleaves them, "
-               "got none; drop 'swizzle'");
+           << "expected scales with 'swizzle', which interleaves them, "
+              "got none; drop 'swizzle'";
   if (pageSize % 4 != 0)
     return emitError() << "expected page_size to be a multiple of 4 with "
                           "'swizzle', which interleaves four tokens, got "
                        << pageSize;
   if (swizzle == ScaleSwizzle::v && params.getIsMla())
     return emitError()
-           << ("expected 'swizzle' none or kv, got v: an MLA layout has "
-               "no value cache");
+           << "expected 'swizzle' none or kv, got v: an MLA layout has "
+              "no value cache";
   return success();
 }
 
