@@ -32,6 +32,52 @@ Value baseOf(ImplicitLocOpBuilder &b,
   return b.createOrFold<ByteViewOp>(type, metadata.getBaseBuffer(), offset);
 }
 
+/// Base, pitch and blocks of a pool, and its layers.
+PoolValues poolOf(ImplicitLocOpBuilder &b, LayoutAttr layout, Value memref,
+                  Pool which, Value &layers) {
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
+  PoolValues values;
+  values.base = baseOf(b, metadata);
+  values.pitch = b.createOrFold<arith::MulIOp>(
+      toValue(b, metadata.getConstifiedMixedStrides()[0]),
+      arith::ConstantIndexOp::create(
+          b, PoolLayout::get(layout, which).poolBytes()));
+  values.blocks = toValue(b, metadata.getConstifiedMixedSizes()[0]);
+  layers = toValue(b, metadata.getConstifiedMixedSizes()[2]);
+  return values;
+}
+
+/// Without sequences no table is ever read: any address will do.
+struct ConvertGetPagePools : public OpConversionPattern<GetPagePoolsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(GetPagePoolsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    PagedValues paged;
+    Value nowhere =
+        memref::AllocaOp::create(b, MemRefType::get({}, b.getI32Type()));
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    auto pool = [&](Value memref, Pool which, Value &layers) {
+      PoolValues values = poolOf(b, op.getLayout(), memref, which, layers);
+      values.table = nowhere;
+      values.tableStride =
+          arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+      return values;
+    };
+    paged.values = pool(adaptor.getBlocks(), Pool::values, paged.layers);
+    Value layers;
+    if (op.getScales())
+      paged.scales = pool(adaptor.getScales(), Pool::scales, layers);
+    paged.lengths = paged.maxPrompt = paged.maxCache = nowhere;
+    paged.batch = paged.columns = zero;
+    rewriter.replaceOpWithMultiple(
+        op, SmallVector<SmallVector<Value>>{packPaged(op.getType(), paged)});
+    return success();
+  }
+};
+
 struct ConvertGetPagedCache : public OpConversionPattern<GetPagedCacheOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -50,37 +96,25 @@ struct ConvertGetPagedCache : public OpConversionPattern<GetPagedCacheOp> {
           toValue(b, metadata.getConstifiedMixedStrides()[0]));
       return metadata;
     };
-    auto pool = [&](Value memref, Pool which) {
-      auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
-      PoolValues values;
-      values.base = baseOf(b, metadata);
-      values.pitch = b.createOrFold<arith::MulIOp>(
-          toValue(b, metadata.getConstifiedMixedStrides()[0]),
-          arith::ConstantIndexOp::create(
-              b, PoolLayout::get(layout, which).poolBytes()));
-      values.blocks = toValue(b, metadata.getConstifiedMixedSizes()[0]);
-      if (which == Pool::values)
-        paged.layers = toValue(b, metadata.getConstifiedMixedSizes()[2]);
-      return values;
-    };
-    auto firstEntry = [&](Value memref) -> Value {
-      return memref::LoadOp::create(
-          b, memref, ValueRange{arith::ConstantIndexOp::create(b, 0)});
+    auto list = [&](Value memref) {
+      return baseOf(b, memref::ExtractStridedMetadataOp::create(b, memref));
     };
 
-    paged.values = pool(adaptor.getBlocks(), Pool::values);
+    paged.values = poolOf(b, layout, adaptor.getBlocks(), Pool::values,
+                          paged.layers);
     auto metadata = table(adaptor.getLookupTable(), *paged.values);
     paged.batch = toValue(b, metadata.getConstifiedMixedSizes()[0]);
     paged.columns = toValue(b, metadata.getConstifiedMixedSizes()[1]);
     if (op.getScales()) {
-      paged.scales = pool(adaptor.getScales(), Pool::scales);
+      Value layers;
+      paged.scales =
+          poolOf(b, layout, adaptor.getScales(), Pool::scales, layers);
       if (layout.hasOwnScalesTable())
         table(adaptor.getScalesLookupTable(), *paged.scales);
     }
-    paged.lengths = baseOf(b, memref::ExtractStridedMetadataOp::create(
-                                  b, adaptor.getCacheLengths()));
-    paged.maxPrompt = firstEntry(adaptor.getMaxPromptLength());
-    paged.maxCache = firstEntry(adaptor.getMaxCacheLength());
+    paged.lengths = list(adaptor.getCacheLengths());
+    paged.maxPrompt = list(adaptor.getMaxPromptLength());
+    paged.maxCache = list(adaptor.getMaxCacheLength());
     rewriter.replaceOpWithMultiple(
         op, SmallVector<SmallVector<Value>>{packPaged(op.getType(), paged)});
     return success();
@@ -147,7 +181,8 @@ template <typename Op> struct ConvertRepack : public OpConversionPattern<Op> {
 
 void mlir::kvcache::populateCollectionPatterns(RewritePatternSet &patterns,
                                                const TypeConverter &converter) {
-  patterns.add<ConvertGetPagedCache, ConvertGetCache<GetKeyCacheOp, Side::key>,
+  patterns.add<ConvertGetPagedCache, ConvertGetPagePools,
+               ConvertGetCache<GetKeyCacheOp, Side::key>,
                ConvertGetCache<GetValueCacheOp, Side::value>,
                ConvertRepack<MHAOperandOp>, ConvertRepack<ScalesMHAOperandOp>,
                ConvertRepack<CastOp>>(converter, patterns.getContext());

@@ -56,13 +56,19 @@ struct ConvertCacheLength : public LookupPattern<CacheLengthOp> {
   }
 };
 
+/// The number that a list of one entry holds.
+Value onlyEntry(ImplicitLocOpBuilder &b, Addressing &at, Value list) {
+  return TableReadOp::create(b, b.getI32Type(), list, at.i32(0),
+                             /*alignment=*/IntegerAttr());
+}
+
 struct ConvertMaxPromptLength : public LookupPattern<MaxPromptLengthOp> {
   using LookupPattern::LookupPattern;
 
   SmallVector<Value> lower(MaxPromptLengthOp, OneToNOpAdaptor,
-                           ImplicitLocOpBuilder &,
+                           ImplicitLocOpBuilder &b,
                            Addressing &at) const override {
-    return {at.toIndex(at.getValues().maxPrompt)};
+    return {at.toIndex(onlyEntry(b, at, at.getValues().maxPrompt))};
   }
 };
 
@@ -70,9 +76,9 @@ struct ConvertMaxContextLength : public LookupPattern<MaxContextLengthOp> {
   using LookupPattern::LookupPattern;
 
   SmallVector<Value> lower(MaxContextLengthOp, OneToNOpAdaptor,
-                           ImplicitLocOpBuilder &,
+                           ImplicitLocOpBuilder &b,
                            Addressing &at) const override {
-    return {at.toIndex(at.getValues().maxCache)};
+    return {at.toIndex(onlyEntry(b, at, at.getValues().maxCache))};
   }
 };
 
@@ -83,7 +89,8 @@ struct ConvertEmptyCache : public LookupPattern<EmptyCacheOp> {
                            ImplicitLocOpBuilder &b,
                            Addressing &at) const override {
     return {arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                  at.getValues().maxCache, at.i32(0))};
+                                  onlyEntry(b, at, at.getValues().maxCache),
+                                  at.i32(0))};
   }
 };
 

@@ -58,7 +58,7 @@ bool isOnlyRead(Value view) {
 /// through a cache, nor through a view of a page, nor hands either on.
 bool readsPoolsOnly(Operation *func) {
   WalkResult result = func->walk([&](Operation *op) {
-    if (isa<StoreOp, StoreScaleOp, ScalesRawPtrOp>(op))
+    if (isa<StoreOp, StoreScaleOp, StoreInPageOp, ScalesRawPtrOp>(op))
       return WalkResult::interrupt();
     if (isa<BlockPagedPtrOp, ScalesBlockPagedPtrOp>(op))
       return isOnlyRead(op->getResult(0)) ? WalkResult::advance()

@@ -50,6 +50,7 @@ void mlir::kvcache::populateKVCacheToMemRefPatterns(
   populateCollectionPatterns(patterns, converter);
   populateLookupPatterns(patterns, converter);
   populateAccessPatterns(patterns, converter);
+  populatePagePatterns(patterns, converter);
   populateTMAPatterns(patterns, converter);
   populateSignaturePatterns(patterns, converter);
 }

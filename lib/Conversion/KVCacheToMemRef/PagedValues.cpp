@@ -59,8 +59,8 @@ static void forEachValue(Type paged, Values &values, Visit visit) {
   visit(PagedPart{entries, PagedRole::table, "lengths"}, values.lengths);
   scalar(index, "batch", values.batch);
   scalar(index, "columns", values.columns);
-  scalar(i32, "max_prompt", values.maxPrompt);
-  scalar(i32, "max_cache", values.maxCache);
+  visit(PagedPart{entries, PagedRole::table, "max_prompt"}, values.maxPrompt);
+  visit(PagedPart{entries, PagedRole::table, "max_cache"}, values.maxCache);
   if (shape.layers)
     scalar(index, "layers", values.layers);
 }

@@ -40,7 +40,8 @@ struct PagedValues {
   Value lengths;
   /// `index`: sequences (B) and table columns (M).
   Value batch, columns;
-  /// `i32`: longest new prompt, most tokens of a sequence.
+  /// `memref<i32>`: longest new prompt, most tokens of a sequence, one entry
+  /// each. Pointers, so that nothing is read on the host.
   Value maxPrompt, maxCache;
   /// `index`: layers (L); collections only.
   Value layers;

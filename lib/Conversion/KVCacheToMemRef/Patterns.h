@@ -17,6 +17,8 @@ void populateLookupPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter);
 void populateAccessPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter);
+void populatePagePatterns(RewritePatternSet &patterns,
+                          const TypeConverter &converter);
 void populateTMAPatterns(RewritePatternSet &patterns,
                          const TypeConverter &converter);
 void populateSignaturePatterns(RewritePatternSet &patterns,

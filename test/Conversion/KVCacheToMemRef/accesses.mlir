@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func @scale(
 // CHECK-SAME: %{{[a-z0-9]+}}: memref<f8E4M3FN>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: i32,
 // CHECK-SAME: %[[SCALES:[a-z0-9]+]]: memref<f32>, %[[PITCH:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %[[TABLE:[a-z0-9]+]]: memref<i32>, %[[STRIDE:[a-z0-9]+]]: i32,
-// CHECK-SAME: %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32,
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: memref<i32>,
 // CHECK-SAME: %[[B:[a-z0-9]+]]: index, %[[T:[a-z0-9]+]]: index, %[[H:[a-z0-9]+]]: index, %[[D:[a-z0-9]+]]: index)
 func.func @scale(%k: !kvcache.cache<key, #gqa>, %b: index, %t: index, %h: index, %d: index) -> f32 {
   // CHECK-DAG: %[[T32:.*]] = arith.index_castui %[[T]] : index to i32
@@ -173,7 +173,7 @@ func.func @converts(%k: !kvcache.cache<key, #bf16>, %t: index, %y: f32) -> f16 {
 // CHECK-LABEL: func.func @skip(
 // CHECK-SAME: %{{[a-z0-9]+}}: memref<f8E4M3FN>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: i32,
 // CHECK-SAME: %{{[a-z0-9]+}}: memref<f32>, %{{[a-z0-9]+}}: index, %[[BLOCKS:[a-z0-9]+]]: index, %[[TABLE:[a-z0-9]+]]: memref<i32>, %{{[a-z0-9]+}}: i32,
-// CHECK-SAME: %{{[a-z0-9]+}}: memref<i32>, %[[BATCH:[a-z0-9]+]]: index, %[[COLUMNS:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32,
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<i32>, %[[BATCH:[a-z0-9]+]]: index, %[[COLUMNS:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: memref<i32>,
 // CHECK-SAME: %[[B:[a-z0-9]+]]: index, %[[T:[a-z0-9]+]]: index, %[[H:[a-z0-9]+]]: index, %[[D:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: f32)
 func.func @skip(%k: !kvcache.cache<key, #gqa>, %b: index, %t: index, %h: index, %d: index, %s: f32) -> f32 {
   // CHECK-DAG: arith.cmpi ult, %[[H]], %c8 : index

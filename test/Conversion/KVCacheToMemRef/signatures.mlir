@@ -9,25 +9,25 @@
 // CHECK-LABEL: func.func private @collection_own(
 // CHECK-SAME: memref<f8E4M3FN>, index, index, memref<i32>, i32,
 // CHECK-SAME: memref<f32>, index, index, memref<i32>, i32,
-// CHECK-SAME: memref<i32>, index, index, i32, i32, index)
+// CHECK-SAME: memref<i32>, index, index, memref<i32>, memref<i32>, index)
 func.func private @collection_own(!kvcache.collection<#own>)
 
 // CHECK-LABEL: func.func private @collection_shared(
 // CHECK-SAME: memref<f8E4M3FN>, index, index, memref<i32>, i32,
 // CHECK-SAME: memref<f32>, index, index,
-// CHECK-SAME: memref<i32>, index, index, i32, i32, index)
+// CHECK-SAME: memref<i32>, index, index, memref<i32>, memref<i32>, index)
 func.func private @collection_shared(!kvcache.collection<#shared>)
 
 // CHECK-LABEL: func.func private @cache_plain(
 // CHECK-SAME: memref<bf16>, index, index, memref<i32>, i32,
-// CHECK-SAME: memref<i32>, index, index, i32, i32)
+// CHECK-SAME: memref<i32>, index, index, memref<i32>, memref<i32>)
 func.func private @cache_plain(!kvcache.cache<key, #plain>)
 
 // A scales operand speaks of one pool, which always has a table here.
 
 // CHECK-LABEL: func.func private @scales_operand(
 // CHECK-SAME: memref<f32>, index, index, memref<i32>, i32,
-// CHECK-SAME: memref<i32>, index, index, i32, i32)
+// CHECK-SAME: memref<i32>, index, index, memref<i32>, memref<i32>)
 func.func private @scales_operand(!kvcache.scales_mha_operand<key, #shared>)
 
 // -----
@@ -39,9 +39,9 @@ func.func private @scales_operand(!kvcache.scales_mha_operand<key, #shared>)
 // CHECK-LABEL: func.func @attributes(
 // CHECK-SAME: %{{[^:]*}}: i32 {test.a},
 // CHECK-SAME: %{{[^:]*}}: memref<bf16>, %{{[^:]*}}: index, %{{[^:]*}}: index, %{{[^:]*}}: memref<i32>, %{{[^:]*}}: i32,
-// CHECK-SAME: %{{[^:]*}}: memref<i32>, %{{[^:]*}}: index, %{{[^:]*}}: index, %{{[^:]*}}: i32, %{{[^:]*}}: i32,
+// CHECK-SAME: %{{[^:]*}}: memref<i32>, %{{[^:]*}}: index, %{{[^:]*}}: index, %{{[^:]*}}: memref<i32>, %{{[^:]*}}: memref<i32>,
 // CHECK-SAME: %{{[^:]*}}: i64 {test.b})
-// CHECK-SAME: -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, i32, i32, i64 {test.c})
+// CHECK-SAME: -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, memref<i32>, memref<i32>, i64 {test.c})
 // CHECK: return %arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8, %arg9, %arg10, %arg11 :
 func.func @attributes(%a: i32 {test.a}, %k: !kvcache.cache<key, #plain>, %b: i64 {test.b})
     -> (!kvcache.cache<key, #plain>, i64 {test.c}) {
@@ -50,7 +50,8 @@ func.func @attributes(%a: i32 {test.a}, %k: !kvcache.cache<key, #plain>, %b: i64
 
 // CHECK-LABEL: func.func @call(
 // CHECK: %[[R:.*]]:11 = call @attributes(%arg10, %arg0, %arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8, %arg9, %arg11)
-// CHECK: arith.index_castui %[[R]]#9 : i32 to index
+// CHECK: %[[N:.*]] = kvcache.table_read %[[R]]#9[
+// CHECK: arith.index_castui %[[N]] : i32 to index
 func.func @call(%k: !kvcache.cache<key, #plain>, %a: i32, %b: i64) -> index {
   %r:2 = call @attributes(%a, %k, %b) : (i32, !kvcache.cache<key, #plain>, i64) -> (!kvcache.cache<key, #plain>, i64)
   %n = kvcache.max_context_length %r#0 : !kvcache.cache<key, #plain>
@@ -155,7 +156,7 @@ module attributes {gpu.container_module} {
   // CHECK-SAME: %[[BASE:[^:]*]]: memref<f32>
   // CHECK: %[[TOKEN:.*]] = gpu.wait async
   // CHECK: gpu.launch_func async [%[[TOKEN]]] @kernels::@reads blocks in
-  // CHECK-SAME: args(%[[BASE]] : memref<f32>, %{{.*}} : index, %{{.*}} : index, %{{.*}} : memref<i32>, %{{.*}} : i32, %{{.*}} : memref<i32>, %{{.*}} : index, %{{.*}} : index, %{{.*}} : i32, %{{.*}} : i32, %{{.*}} : memref<128xf32>)
+  // CHECK-SAME: args(%[[BASE]] : memref<f32>, %{{.*}} : index, %{{.*}} : index, %{{.*}} : memref<i32>, %{{.*}} : i32, %{{.*}} : memref<i32>, %{{.*}} : index, %{{.*}} : index, %{{.*}} : memref<i32>, %{{.*}} : memref<i32>, %{{.*}} : memref<128xf32>)
   func.func @launch(%s: !kvcache.scales_mha_operand<key, #own>, %out: memref<128xf32>) {
     %c1 = arith.constant 1 : index
     %c128 = arith.constant 128 : index
@@ -174,11 +175,11 @@ module attributes {gpu.container_module} {
 // Values pass through structured control flow and branches.
 
 // CHECK-LABEL: func.func @scf(
-// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, i32, i32)
-// CHECK: scf.if {{.*}} -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, i32, i32)
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, memref<i32>, memref<i32>)
+// CHECK: scf.if {{.*}} -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, memref<i32>, memref<i32>)
 // CHECK: arith.select {{.*}} : memref<bf16>
-// CHECK: scf.execute_region -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, i32, i32)
-// CHECK: scf.index_switch {{.*}} -> memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, i32, i32
+// CHECK: scf.execute_region -> (memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, memref<i32>, memref<i32>)
+// CHECK: scf.index_switch {{.*}} -> memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, memref<i32>, memref<i32>
 // CHECK: scf.while
 // CHECK-NOT: kvcache.cache<
 func.func @scf(%c: i1, %n: index, %a: !kvcache.cache<key, #plain>, %b: !kvcache.cache<key, #plain>) -> index {
@@ -215,8 +216,8 @@ func.func @scf(%c: i1, %n: index, %a: !kvcache.cache<key, #plain>, %b: !kvcache.
 
 // CHECK-LABEL: func.func @cf(
 // CHECK: cf.switch %{{.*}} : i32, [
-// CHECK-NEXT: default: ^bb1(%{{.*}} : memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, i32, i32),
-// CHECK-NEXT: 7: ^bb2(%{{.*}} : memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, i32, i32)
+// CHECK-NEXT: default: ^bb1(%{{.*}} : memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, memref<i32>, memref<i32>),
+// CHECK-NEXT: 7: ^bb2(%{{.*}} : memref<bf16>, index, index, memref<i32>, i32, memref<i32>, index, index, memref<i32>, memref<i32>)
 // CHECK: ^bb1(%{{.*}}: memref<bf16>, %{{.*}}: index,
 // CHECK: cf.br ^bb2(%{{.*}} : memref<bf16>,
 // CHECK: cf.cond_br %{{.*}}, ^bb1(%{{.*}} : memref<bf16>,

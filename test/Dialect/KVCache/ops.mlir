@@ -186,3 +186,53 @@ func.func @addresses(%table: memref<i32>, %i: i32, %base: memref<bf16>, %offset:
   %3 = kvcache.byte_view %base[%offset] : memref<bf16> to memref<bf16>
   return
 }
+
+// CHECK-LABEL: func @pages
+func.func @pages(%blocks: memref<?x2x?x16x2x64xi8>, %scales: memref<?x2x?x16x2x4xf16>, %gqa: memref<?x2x?x16x8x128xbf16>,
+                 %s: !kvcache.scales_mha_operand<key, #mha>, %o: !kvcache.mha_operand<key, #mha>, %k: !kvcache.cache<value, #gqa>,
+                 %b: index, %page: index, %block: i32, %slot: index, %h: index, %d: index) {
+  // CHECK: kvcache.get_page_pools blocks(%{{.*}} : memref<?x2x?x16x2x64xi8>) scales(%{{.*}} : memref<?x2x?x16x2x4xf16>) : !kvcache.collection<#[[MHA]]>
+  %0 = kvcache.get_page_pools blocks(%blocks : memref<?x2x?x16x2x64xi8>) scales(%scales : memref<?x2x?x16x2x4xf16>) : !kvcache.collection<#mha>
+  // CHECK: kvcache.get_page_pools blocks(%{{.*}} : memref<?x2x?x16x8x128xbf16>) : !kvcache.collection<#[[GQA]]>
+  %1 = kvcache.get_page_pools blocks(%gqa : memref<?x2x?x16x8x128xbf16>) : !kvcache.collection<#gqa>
+  // CHECK: kvcache.num_blocks %{{.*}} : !kvcache.scales_mha_operand<key, #[[MHA]]>
+  %2 = kvcache.num_blocks %s : !kvcache.scales_mha_operand<key, #mha>
+  // CHECK: kvcache.batch_size %{{.*}} : !kvcache.collection<#[[MHA]]>
+  %3 = kvcache.batch_size %0 : !kvcache.collection<#mha>
+  // CHECK: kvcache.block_id %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.mha_operand<key, #[[MHA]]>
+  %4 = kvcache.block_id %o[%b, %page] : !kvcache.mha_operand<key, #mha>
+  // CHECK: kvcache.block_id skip %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.scales_mha_operand<key, #[[MHA]]>
+  %5 = kvcache.block_id skip %s[%b, %page] : !kvcache.scales_mha_operand<key, #mha>
+  // CHECK: kvcache.block_id trap
+  %6 = kvcache.block_id trap %k[%b, %page] : !kvcache.cache<value, #gqa>
+  // CHECK: kvcache.load_in_page %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : !kvcache.mha_operand<key, #[[MHA]]> -> i8
+  %7 = kvcache.load_in_page %o[%block, %slot, %h, %d] : !kvcache.mha_operand<key, #mha> -> i8
+  // CHECK: kvcache.load_in_page %{{.*}} {alignment = 16 : i64} : !kvcache.cache<value, #[[GQA]]> -> vector<8xbf16>
+  %8 = kvcache.load_in_page %k[%block, %slot, %h, %d] {alignment = 16 : i64} : !kvcache.cache<value, #gqa> -> vector<8xbf16>
+  // CHECK: kvcache.store_in_page %{{.*}}, %{{.*}}[%{{.*}}] {alignment = 16 : i64} : vector<8xbf16>, !kvcache.cache<value, #[[GQA]]>
+  kvcache.store_in_page %8, %k[%block, %slot, %h, %d] {alignment = 16 : i64} : vector<8xbf16>, !kvcache.cache<value, #gqa>
+  // CHECK: kvcache.load_in_page %{{.*}} -> f16
+  %9 = kvcache.load_in_page %s[%block, %slot, %h, %d] : !kvcache.scales_mha_operand<key, #mha> -> f16
+  // CHECK: kvcache.store_in_page %{{.*}} : f16, !kvcache.scales_mha_operand<key, #[[MHA]]>
+  kvcache.store_in_page %9, %s[%block, %slot, %h, %d] : f16, !kvcache.scales_mha_operand<key, #mha>
+  return
+}
+
+// CHECK-LABEL: func @append
+func.func @append(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<value, #gqa>, %m: !kvcache.cache<key, #mha_own>,
+                  %x: memref<?x8x128xbf16, strided<[?, 128, 1], offset: ?>>, %p: memref<?x?x8x128xf32>, %c: memref<?x2x64xi8>,
+                  %cs: memref<?x2x4xf16>, %list: memref<?xi32>, %slots: memref<?xi64>) {
+  // CHECK: kvcache.append sources(%{{.*}} : memref<?x8x128xbf16, strided<[?, 128, 1], offset: ?>>) into(%{{.*}} : !kvcache.cache<key, #[[GQA]]>) ragged(%{{.*}} : memref<?xi32>)
+  kvcache.append sources(%x : memref<?x8x128xbf16, strided<[?, 128, 1], offset: ?>>)
+      into(%k : !kvcache.cache<key, #gqa>) ragged(%list : memref<?xi32>)
+  // CHECK: kvcache.append skip sources(%{{.*}}, %{{.*}} : memref<?x?x8x128xf32>, memref<?x?x8x128xf32>) into(%{{.*}}, %{{.*}} : !kvcache.cache<key, #[[GQA]]>, !kvcache.cache<value, #[[GQA]]>) padded(%{{.*}} : memref<?xi32>)
+  kvcache.append skip sources(%p, %p : memref<?x?x8x128xf32>, memref<?x?x8x128xf32>)
+      into(%k, %v : !kvcache.cache<key, #gqa>, !kvcache.cache<value, #gqa>) padded(%list : memref<?xi32>)
+  // CHECK: kvcache.append trap sources(%{{.*}}) into(%{{.*}}) positions(%{{.*}}, %{{.*}} : memref<?xi32>, memref<?xi32>) scales(%{{.*}} : memref<?x2x4xf16>) tuning(<threads = 256>)
+  kvcache.append trap sources(%c : memref<?x2x64xi8>) into(%m : !kvcache.cache<key, #mha_own>)
+      positions(%list, %list : memref<?xi32>, memref<?xi32>) scales(%cs : memref<?x2x4xf16>) tuning(<threads = 256>)
+  // CHECK: kvcache.append sources(%{{.*}}) into(%{{.*}}) slots(%{{.*}}, %{{.*}} : memref<?xi64>, memref<?xi32>) scales(%{{.*}} : memref<?x2x4xf16>)
+  kvcache.append sources(%c : memref<?x2x64xi8>) into(%m : !kvcache.cache<key, #mha_own>)
+      slots(%slots, %list : memref<?xi64>, memref<?xi32>) scales(%cs : memref<?x2x4xf16>)
+  return
+}

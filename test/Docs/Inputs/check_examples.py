@@ -40,11 +40,19 @@ def definitions(source, llvm_include):
                 yield kind, record[name], record
 
 
+def split_types(text):
+    """Types that commas part, but for the commas inside of types."""
+    return re.findall(r"(?:[^,<]|<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)+", text)
+
+
 def argument_type(name, example):
     """The type of a value that an example uses, as the example states it."""
+    # (%x, %y : type, type)
+    for names, types in re.findall(r"\((%\w+(?:, %\w+)*) : (.*?)\)(?=\s|$)",
+                                   example, re.S):
+        if name in names.split(", "):
+            return split_types(types)[names.split(", ").index(name)].strip()
     for pattern in (
-            # %x : type, as get_paged_cache writes its operands
-            rf"\({name} : (.*?)\)(?=\s|$)",
             # op … %x[…] … : type and op %x : type
             rf"= kvcache\.\w+ (?:\w+ )?{name}\b[^:]*: (\S+<.*?>)(?:$| ->| to|\s*$)"):
         match = re.search(pattern, example, re.M | re.S)
@@ -76,7 +84,7 @@ def wrap(example):
         store = re.search(rf"kvcache\.store\w* (?:\w+ )?(%\w+), (%\w+)\[.*?: (.*?), (!.*)$", example, re.S)
         if store and name in store.groups()[:2]:
             kind = store[3] if name == store[1] else store[4].strip()
-        elif kind is None and "table_read" in example:
+        elif kind is None and ("table_read" in example or name == "%block"):
             kind = "i32"
         arguments.append(f"{name}: {kind or 'index'}")
     return program + f"func.func @example({', '.join(arguments)}) {{\n{example}\n  return\n}}\n"

@@ -250,3 +250,18 @@ LayoutAttr LayoutAttr::withScalesTable(TableKind table) const {
              getPlacement(), getOrder(), getRope(), getKvInner(), getFooter(),
              getPageAlign(), getSwizzle());
 }
+
+LogicalResult TuningAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t threads, int64_t chunks,
+                                 int64_t blocksPerSM) {
+  if (threads < 0 || threads > 1024 || threads % 32 != 0)
+    return emitError() << "expected threads to be 0 or a multiple of 32 up to "
+                          "1024, got "
+                       << threads;
+  if (chunks < 0 || chunks > 64)
+    return emitError() << "expected chunks from 0 to 64, got " << chunks;
+  if (blocksPerSM < 0 || blocksPerSM > 32)
+    return emitError() << "expected blocks_per_sm from 0 to 32, got "
+                       << blocksPerSM;
+  return success();
+}

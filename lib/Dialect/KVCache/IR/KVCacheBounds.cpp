@@ -74,3 +74,14 @@ Speculation::Speculatability BlockPagedPtrOp::getSpeculatability() {
 Speculation::Speculatability ScalesBlockPagedPtrOp::getSpeculatability() {
   return speculateLookup(getSource(), getBatch(), getToken(), 1, getPolicy());
 }
+
+Speculation::Speculatability BlockIdOp::getSpeculatability() {
+  if (getPolicy() == OutOfRange::skip)
+    return Speculation::Speculatable;
+  KnownTables tables = getKnownTables(getSource());
+  return getPolicy() == OutOfRange::assume &&
+                 isProvedInside(getBatch(), tables.batch) &&
+                 isProvedInside(getPage(), tables.columns)
+             ? Speculation::Speculatable
+             : Speculation::NotSpeculatable;
+}

@@ -44,6 +44,16 @@ void NumKVRowsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
   setRange(getRows(), upTo(maxRow));
 }
 
+void NumBlocksOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn setRange) {
+  setRange(getBlocks(), upTo(maxRow));
+}
+
+void BatchSizeOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn setRange) {
+  setRange(getSize(), upTo(maxEntry));
+}
+
 void RowIdxOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
                                  SetIntRangeFn setRange) {
   setRange(getRow(), upTo(maxRow));

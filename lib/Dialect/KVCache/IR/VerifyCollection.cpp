@@ -18,18 +18,18 @@ using namespace mlir::kvcache;
 //===----------------------------------------------------------------------===//
 
 /// Checks element type, rank and memory space of an operand.
-static LogicalResult verifyMemRef(GetPagedCacheOp op, StringRef name,
+static LogicalResult verifyMemRef(Operation *op, StringRef name,
                                   MemRefType type, Type elementType,
                                   ArrayRef<StringRef> dims) {
   if (type.getElementType() != elementType)
-    return op.emitOpError() << "expected '" << name << "' of " << elementType
+    return op->emitOpError() << "expected '" << name << "' of " << elementType
                             << ", got " << type.getElementType();
   if (type.getRank() != static_cast<int64_t>(dims.size()))
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected '" << name << "' of rank " << dims.size() << " ["
            << llvm::join(dims, ", ") << "], got rank " << type.getRank();
   if (type.getMemorySpace())
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected '" << name << "' in the default memory space, got "
            << type.getMemorySpace() << "; use memref.memory_space_cast";
   return success();
@@ -37,14 +37,14 @@ static LogicalResult verifyMemRef(GetPagedCacheOp op, StringRef name,
 
 /// Checks one dimension; a dynamic one is the caller's promise unless it must
 /// be static.
-static LogicalResult verifyDim(GetPagedCacheOp op, StringRef name,
+static LogicalResult verifyDim(Operation *op, StringRef name,
                                MemRefType type, unsigned index, StringRef dim,
                                int64_t expected, bool mustBeStatic = false) {
   int64_t size = type.getDimSize(index);
   if (size == expected || (ShapedType::isDynamic(size) && !mustBeStatic) ||
       ShapedType::isDynamic(expected))
     return success();
-  InFlightDiagnostic diag = op.emitOpError()
+  InFlightDiagnostic diag = op->emitOpError()
                             << "expected dimension " << index << " (" << dim
                             << ") of '" << name << "' to be " << expected
                             << ", got ";
@@ -56,7 +56,7 @@ static LogicalResult verifyDim(GetPagedCacheOp op, StringRef name,
 /// Checks a pool: its static sizes are the layout's, everything but the first
 /// dimension is packed, and the page pitch is whole rows, or what the layout
 /// says of a pool of bytes.
-static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
+static LogicalResult verifyPool(Operation *op, StringRef name,
                                 MemRefType type, const PoolLayout &pool) {
   SmallVector<StringRef, 6> dims = pool.dimNames();
   if (failed(verifyMemRef(op, name, type, pool.poolType(), dims)))
@@ -70,7 +70,7 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected '" << name << "' with a strided layout, got "
            << type.getLayout();
   int64_t layers = type.getDimSize(2), blocks = type.getDimSize(0);
@@ -84,7 +84,7 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
                         pool.poolBytes(), bytes) ||
       (!ShapedType::isDynamic(blocks) &&
        llvm::MulOverflow(bytes, blocks, bytes)))
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected '" << name << "' of less than 2^63 bytes, got " << type;
 
   for (auto [index, packed] : llvm::enumerate(pool.packedStrides(layers))) {
@@ -94,7 +94,7 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
         ShapedType::isDynamic(strides[index]) || strides[index] == packed ||
         type.getDimSize(index) == 1)
       continue;
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected stride " << index << " (" << dims[index] << ") of '"
            << name << "' to be " << packed << ", got " << strides[index]
            << "; only pages may be padded";
@@ -102,18 +102,18 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
   if (ShapedType::isDynamic(pitch))
     return success();
   if (pitch < page)
-    return op.emitOpError() << "expected a page pitch (stride 0) of '" << name
+    return op->emitOpError() << "expected a page pitch (stride 0) of '" << name
                             << "' of at least " << page << ", got " << pitch;
   if (!pool.isBytes && pitch % pool.rowSize() != 0)
-    return op.emitOpError() << "expected the page pitch (stride 0) of '" << name
+    return op->emitOpError() << "expected the page pitch (stride 0) of '" << name
                             << "' to be a multiple of a row of "
                             << pool.rowSize() << " elements, got " << pitch;
   if (pool.isBytes && pitch % pool.pitchMultiple != 0) {
-    InFlightDiagnostic diag = op.emitOpError()
+    InFlightDiagnostic diag = op->emitOpError()
                               << "expected the page pitch (stride 0) of '"
                               << name << "' to be a multiple of "
                               << pool.pitchMultiple << " bytes, got " << pitch;
-    if (op.getLayout().getPageAlign())
+    if (pool.pageMultiple != 1)
       return diag << "; 'page_align' of the layout says so";
     return diag << "; say 'page_align = " << (pitch & -pitch)
                 << "' in the layout for pages that are aligned to less";
@@ -123,19 +123,19 @@ static LogicalResult verifyPool(GetPagedCacheOp op, StringRef name,
 
 /// Checks a table `[B, M]` or a list of lengths `[B]`: entries of a row lie
 /// side by side.
-static LogicalResult verifyTable(GetPagedCacheOp op, StringRef name,
+static LogicalResult verifyTable(Operation *op, StringRef name,
                                  MemRefType type, ArrayRef<StringRef> dims) {
-  Type i32 = IntegerType::get(op.getContext(), 32);
+  Type i32 = IntegerType::get(op->getContext(), 32);
   if (failed(verifyMemRef(op, name, type, i32, dims)))
     return failure();
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected '" << name << "' with a strided layout, got "
            << type.getLayout();
   if (strides.back() != 1)
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected the last stride of '" << name << "' to be 1, got "
            << (ShapedType::isDynamic(strides.back())
                    ? std::string("a dynamic one")
@@ -145,27 +145,27 @@ static LogicalResult verifyTable(GetPagedCacheOp op, StringRef name,
   int64_t least = ShapedType::isDynamic(columns) ? 0 : columns;
   if (type.getRank() == 2 && type.getDimSize(0) != 1 &&
       !ShapedType::isDynamic(strides[0]) && strides[0] < least)
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected stride 0 (" << dims[0] << ") of '" << name
            << "' to be at least " << least << ", got " << strides[0];
   return success();
 }
 
 /// Checks that a product of static sizes fits the 32-bit table arithmetic.
-static LogicalResult verifyFits(GetPagedCacheOp op, StringRef what, int64_t a,
+static LogicalResult verifyFits(Operation *op, StringRef what, int64_t a,
                                 StringRef aName, int64_t b, StringRef bName) {
   constexpr int64_t limit = int64_t(1) << 32;
   int64_t product;
   if (ShapedType::isDynamic(a) || ShapedType::isDynamic(b) ||
       (!llvm::MulOverflow(a, b, product) && product < limit))
     return success();
-  return op.emitOpError() << "expected " << what << " to be less than " << limit
+  return op->emitOpError() << "expected " << what << " to be less than " << limit
                           << ", got " << aName << " " << a << " * " << bName
                           << " " << b;
 }
 
 /// Entries of a table are found by 32-bit arithmetic.
-static LogicalResult verifyTableSize(GetPagedCacheOp op, StringRef name,
+static LogicalResult verifyTableSize(Operation *op, StringRef name,
                                      MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset, batch = type.getDimSize(0), columns = type.getDimSize(1);
@@ -178,11 +178,60 @@ static LogicalResult verifyTableSize(GetPagedCacheOp op, StringRef name,
                     batch, "B", strides[0], "stride");
 }
 
+/// Checks the pools of a collection of `layout`; `scales` may be null.
+static LogicalResult verifyPools(Operation *op, LayoutAttr layout,
+                                 MemRefType blocks, MemRefType scales) {
+  if (failed(verifyPool(op, "blocks", blocks,
+                        PoolLayout::get(layout, Pool::values))))
+    return failure();
+  if (!layout.isQuantized()) {
+    if (scales)
+      return op->emitOpError(
+          "expected no 'scales', since the layout has none; add "
+          "'scales = <...>' to the layout or drop the operand");
+    return success();
+  }
+  if (!layout.hasSeparatePools()) {
+    if (scales)
+      return op->emitOpError(
+                 "expected no 'scales', since they lie in 'blocks' with "
+                 "placement ")
+             << stringifyPlacement(layout.getPlacement())
+             << "; drop the operand";
+    return success();
+  }
+  if (!scales)
+    return op->emitOpError("expected 'scales', since the layout has scales of ")
+           << layout.getScaleDtype()
+           << "; pass the scales pool or drop 'scales' from the layout";
+  if (failed(verifyPool(op, "scales", scales,
+                        PoolLayout::get(layout, Pool::scales))) ||
+      failed(verifyDim(op, "scales", scales, 2, "L", blocks.getDimSize(2))))
+    return failure();
+  int64_t nb = blocks.getDimSize(0), nbs = scales.getDimSize(0);
+  if (!layout.hasOwnScalesTable() && !ShapedType::isDynamic(nb) &&
+      !ShapedType::isDynamic(nbs) && nb != nbs)
+    return op->emitOpError("expected as many scales blocks (NBs) as value "
+                           "blocks (NB) where both share a table, got ")
+           << nbs << " and " << nb
+           << "; pass a 'scales_lookup_table' and say 'table = own'";
+  return success();
+}
+
+/// The type of an optional memref; null without one.
+static MemRefType typeOf(TypedValue<MemRefType> memref) {
+  return memref ? memref.getType() : MemRefType();
+}
+
+LogicalResult GetPagePoolsOp::verify() {
+  return verifyPools(*this, getLayout(), getBlocks().getType(),
+                     typeOf(getScales()));
+}
+
 LogicalResult GetPagedCacheOp::verify() {
   LayoutAttr layout = getLayout();
   MemRefType blocks = getBlocks().getType();
-  PoolLayout values = PoolLayout::get(layout, Pool::values);
-  if (failed(verifyPool(*this, "blocks", blocks, values)))
+  if (failed(verifyPools(*this, layout, blocks, typeOf(getScales()))))
     return failure();
 
   MemRefType table = getLookupTable().getType();
@@ -203,37 +252,19 @@ LogicalResult GetPagedCacheOp::verify() {
       return failure();
 
   if (!layout.isQuantized()) {
-    if (getScales())
-      return emitOpError("expected no 'scales', since the layout has none; add "
-                         "'scales = <...>' to the layout or drop the operand");
     if (getScalesLookupTable())
       return emitOpError("expected no 'scales_lookup_table', since the layout "
                          "has no scales; drop the operand");
     return success();
   }
   if (!layout.hasSeparatePools()) {
-    auto placement = stringifyPlacement(layout.getPlacement());
-    if (getScales())
-      return emitOpError(
-                 "expected no 'scales', since they lie in 'blocks' with "
-                 "placement ")
-             << placement << "; drop the operand";
     if (getScalesLookupTable())
       return emitOpError("expected no 'scales_lookup_table', since the scales "
                          "lie in 'blocks' with placement ")
-             << placement << "; drop the operand";
+             << stringifyPlacement(layout.getPlacement())
+             << "; drop the operand";
     return success();
   }
-  if (!getScales())
-    return emitOpError("expected 'scales', since the layout has scales of ")
-           << layout.getScaleDtype()
-           << "; pass the scales pool or drop 'scales' from the layout";
-  MemRefType scales = getScales().getType();
-  if (failed(verifyPool(*this, "scales", scales,
-                        PoolLayout::get(layout, Pool::scales))) ||
-      failed(verifyDim(*this, "scales", scales, 2, "L", blocks.getDimSize(2))))
-    return failure();
-
   if (layout.hasOwnScalesTable()) {
     if (!getScalesLookupTable())
       return emitOpError("expected 'scales_lookup_table', since the layout "
@@ -253,12 +284,6 @@ LogicalResult GetPagedCacheOp::verify() {
     return emitOpError(
         "expected no 'scales_lookup_table', since the layout says 'table = "
         "shared'; drop the operand or say 'table = own'");
-  int64_t nb = blocks.getDimSize(0), nbs = scales.getDimSize(0);
-  if (!ShapedType::isDynamic(nb) && !ShapedType::isDynamic(nbs) && nb != nbs)
-    return emitOpError("expected as many scales blocks (NBs) as value blocks "
-                       "(NB) where both share a table, got ")
-           << nbs << " and " << nb
-           << "; pass a 'scales_lookup_table' and say 'table = own'";
   return success();
 }
 

@@ -202,4 +202,29 @@ def KVCache_LayoutAttr : KVCache_Attr<"Layout", "layout"> {
   }];
 }
 
+def KVCache_TuningAttr : KVCache_Attr<"Tuning", "tuning"> {
+  let summary = "how a kernel is cut into threads";
+  let description = [{
+    `threads` of a block at most, `chunks` (vectors) that a thread has in flight,
+    and `blocks_per_sm` that registers are kept free for (0: as the assembler
+    likes). A 0 leaves the choice to `kvcache-expand-kernels`.
+
+    **Constraints:**
+    - `threads` is 0 or a multiple of 32 from 32 to 1024.
+    - `chunks` is from 0 to 64.
+    - `blocks_per_sm` is from 0 to 32.
+
+    Example:
+    ```mlir
+    #kvcache.tuning<threads = 128, chunks = 8, blocks_per_sm = 2>
+    ```
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "0">:$threads,
+    DefaultValuedParameter<"int64_t", "0">:$chunks,
+    DefaultValuedParameter<"int64_t", "0">:$blocks_per_sm
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEATTRS_TD

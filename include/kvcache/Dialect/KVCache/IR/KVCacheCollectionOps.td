@@ -38,8 +38,8 @@ def KVCache_GetPagedCacheOp : KVCache_Op<"get_paged_cache", [
     of `page_align`, or of the alignment up to 16 of `bytes` where that is 0.
 
     The collection freezes tables and lengths: no write to them may be reachable
-    from here on (`kvcache-check-frozen-tables`). The two `max` lengths are read
-    here. Pools are not frozen.
+    from here on (`kvcache-check-frozen-tables`). Nothing is read here: all of them
+    may lie in device memory. Pools are not frozen.
 
     What is only known at run time is the caller's contract: `B * M` and `M * P`
     are below 2^32, both tables are `B x M`, both pools have `L` layers, pools

@@ -56,4 +56,10 @@ def KVCache_Swizzle
                     I32EnumAttrCase<"swizzle_64b", 2>,
                     I32EnumAttrCase<"swizzle_128b", 3>]>;
 
+def KVCache_RowForm
+    : KVCache_Enum<"RowForm", "how the rows of a tensor are told where to go",
+                   [I32EnumAttrCase<"ragged", 0>, I32EnumAttrCase<"padded", 1>,
+                    I32EnumAttrCase<"positions", 2>,
+                    I32EnumAttrCase<"slots", 3>]>;
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEENUMS_TD

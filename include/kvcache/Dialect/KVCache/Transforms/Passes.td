@@ -9,6 +9,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make kernels and launches of kernel operations";
+  let description = [{
+    Replaces each kernel operation (`kvcache.append` and the like) by a
+    `gpu.func` made of lookups and accesses in pages, in a `gpu.module` of its own
+    named `<function>_<operation>`, and by its launch. The grid follows from the
+    sizes of the operands on the host; nothing is launched where there is no
+    work. Everything that lies in device memory is read on the device.
+
+    Vectors are as wide as the layouts and strides prove safe, up to 16 bytes.
+    Where that depends on a stride or an offset of run time, the host chooses
+    between two kernels.
+
+    `threads`, `chunks` and `blocks-per-sm` are defaults for operations without a
+    `tuning` attribute; 0 leaves the choice to the operation.
+
+    **Errors:** a kernel operation inside device code.
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", /*default=*/"0",
+           "Threads of a block at most">,
+    Option<"chunks", "chunks", "int64_t", /*default=*/"0",
+           "Vectors that a thread has in flight">,
+    Option<"blocksPerSM", "blocks-per-sm", "int64_t", /*default=*/"0",
+           "Blocks of a multiprocessor that registers are kept free for">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect",
+    "::mlir::kvcache::KVCacheDialect",
+    "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect",
+  ];
+}
+
 def ExpandKernelMemRefsPass
     : Pass<"kvcache-expand-kernel-memrefs", "::mlir::ModuleOp"> {
   let summary = "Pass memrefs to kernels as pointers and scalars";

@@ -1,0 +1,141 @@
+//===- ConvertPages.cpp - Blocks and accesses inside pages ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Addressing.h"
+#include "Patterns.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+namespace {
+
+Pool poolOf(Value operand) {
+  return cast<MHAOperandTypeInterface>(operand.getType()).getPool();
+}
+
+struct ConvertNumBlocks : public OpConversionPattern<NumBlocksOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(NumBlocksOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    PagedValues paged =
+        unpackPaged(op.getSource().getType(), adaptor.getSource());
+    rewriter.replaceOp(op, paged.pool(poolOf(op.getSource())).blocks);
+    return success();
+  }
+};
+
+struct ConvertBatchSize : public OpConversionPattern<BatchSizeOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(BatchSizeOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(
+        op, unpackPaged(op.getSource().getType(), adaptor.getSource()).batch);
+    return success();
+  }
+};
+
+struct ConvertBlockId : public OpConversionPattern<BlockIdOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(BlockIdOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Pool pool = poolOf(op.getSource());
+    Value batch = adaptor.getBatch().front(), page = adaptor.getPage().front();
+    auto entry = [&]() -> Value {
+      Value batch32 = at.toI32(batch);
+      return at.tableEntry(pool, batch32, at.toI32(page));
+    };
+    Value blocks = at.getValues().pool(pool).blocks;
+    if (op.getPolicy() == OutOfRange::assume) {
+      rewriter.replaceOp(op, entry());
+      return success();
+    }
+
+    Value inTable = at.allBelow(
+        {{batch, at.getValues().batch}, {page, at.getValues().columns}});
+    if (op.getPolicy() == OutOfRange::trap) {
+      at.trapUnless(inTable);
+      Value block = entry();
+      at.trapUnless(at.allBelow({{at.toIndex(block), blocks}}));
+      rewriter.replaceOp(op, block);
+      return success();
+    }
+
+    // Only an entry that exists is read.
+    Value none = at.i32(-1);
+    Value block;
+    if (inTable) {
+      auto check = scf::IfOp::create(b, b.getI32Type(), inTable,
+                                     /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(check.thenBlock());
+      scf::YieldOp::create(b, entry());
+      b.setInsertionPointToStart(check.elseBlock());
+      scf::YieldOp::create(b, none);
+      block = check.getResult(0);
+    } else {
+      block = entry();
+    }
+    if (Value inPool = at.allBelow({{at.toIndex(block), blocks}}))
+      block = arith::SelectOp::create(b, inPool, block, none);
+    rewriter.replaceOp(op, block);
+    return success();
+  }
+};
+
+struct ConvertLoadInPage : public OpConversionPattern<LoadInPageOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LoadInPageOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Position position{adaptor.getBlock().front(),
+                      at.toI32(adaptor.getSlot().front())};
+    rewriter.replaceOp(
+        op, at.load(op.getPool(), position, adaptor.getHead().front(),
+                    adaptor.getDim().front(), op.getResult().getType(),
+                    op.getAlignment().value_or(0)));
+    return success();
+  }
+};
+
+struct ConvertStoreInPage : public OpConversionPattern<StoreInPageOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreInPageOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Addressing at(b, op.getTarget().getType(), adaptor.getTarget());
+    Position position{adaptor.getBlock().front(),
+                      at.toI32(adaptor.getSlot().front())};
+    at.store(op.getPool(), position, adaptor.getHead().front(),
+             adaptor.getDim().front(), adaptor.getValue().front(),
+             op.getAlignment().value_or(0));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::kvcache::populatePagePatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter) {
+  patterns.add<ConvertNumBlocks, ConvertBatchSize, ConvertBlockId,
+               ConvertLoadInPage, ConvertStoreInPage>(converter,
+                                                      patterns.getContext());
+}

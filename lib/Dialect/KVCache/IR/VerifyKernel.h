@@ -1,0 +1,39 @@
+//===- VerifyKernel.h - Checks that verifiers of kernels share -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_IR_VERIFYKERNEL_H
+#define LIB_DIALECT_KVCACHE_IR_VERIFYKERNEL_H
+
+#include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
+
+namespace mlir::kvcache {
+
+/// Checks that `value` is a strided memref in the default memory space of one of
+/// `elements` and of shape `shape`, with last stride 1. `dims` names the
+/// dimensions in messages; dynamic sizes in `shape` match any size, others must
+/// be static.
+LogicalResult verifyTensor(Operation *op, StringRef name, Value value,
+                           ArrayRef<Type> elements, ArrayRef<int64_t> shape,
+                           ArrayRef<StringRef> dims);
+
+/// Checks a list of 32-bit (or, with `orI64`, 64-bit) numbers.
+LogicalResult verifyList(Operation *op, StringRef name, Value value,
+                         StringRef dim, bool orI64 = false);
+
+/// Checks the operands that tell the rows of a tensor where to go; `leading` is
+/// the tensor's static shape before the head, where known.
+LogicalResult verifyRowForm(Operation *op, RowForm form, OperandRange rows,
+                            LayoutAttr layout, bool writesScales);
+
+/// Checks that caches are of one layout.
+LogicalResult verifyOneLayout(Operation *op, OperandRange caches);
+
+/// f32, f16 and bf16.
+SmallVector<Type> getWideFloats(MLIRContext *context);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_IR_VERIFYKERNEL_H

@@ -1,0 +1,205 @@
+//===- Destinations.cpp - Where the rows of a tensor go ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Destinations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+void mlir::kvcache::emitIf(ImplicitLocOpBuilder &b, Value condition,
+                           function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto check = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(check.thenBlock());
+  body();
+}
+
+Value mlir::kvcache::operandOf(ImplicitLocOpBuilder &b, Value cache,
+                               Pool pool) {
+  if (pool == Pool::values)
+    return MHAOperandOp::create(b, cache);
+  return ScalesMHAOperandOp::create(b, cache);
+}
+
+RowMap::RowMap(KernelBuilder &builder, RowForm form, OperandRange rows,
+               ArrayRef<Value> lead, OutOfRange policy)
+    : b(builder.body()), form(form), policy(policy) {
+  if (form == RowForm::slots)
+    for (Value list : rows)
+      slots.push_back(builder.takeTensor(list, /*readOnly=*/true));
+  else
+    for (Value list : rows)
+      lists.push_back(builder.takeList(list));
+  if (form == RowForm::padded)
+    perSequence = builder.take(lead[1]);
+}
+
+SmallVector<Value> RowMap::indices(Value row) {
+  if (form != RowForm::padded)
+    return {row};
+  Arith arith(b);
+  return {arith.div(row, perSequence), arith.rem(row, perSequence)};
+}
+
+Value RowMap::read(Value list, Value index) {
+  return TableReadOp::create(b, b.getI32Type(), list, Arith(b).toI32(index),
+                             /*alignment=*/IntegerAttr(), /*invariant=*/true);
+}
+
+Value RowMap::findSequence(Value row, Value count) {
+  Arith arith(b);
+  // offsets[first] <= row < offsets[last], and each step halves the rest.
+  Value one = arith.i32(1);
+  SmallVector<Value> bounds = {arith.i32(0), arith.toI32(count)};
+  SmallVector<Type> types(2, b.getI32Type());
+  auto loop = scf::WhileOp::create(
+      b, types, bounds,
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        Value next = arith::AddIOp::create(nested, loc, args[0], one);
+        Value more = arith::CmpIOp::create(
+            nested, loc, arith::CmpIPredicate::ult, next, args[1]);
+        scf::ConditionOp::create(nested, loc, more, args);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        ImplicitLocOpBuilder inner(loc, nested);
+        Arith math(inner);
+        // No sum of two sequences: it might wrap.
+        Value half = math.div(math.sub(args[1], args[0]), 2);
+        Value middle = math.add(args[0], half);
+        Value offset = TableReadOp::create(
+            inner, inner.getI32Type(), lists[0], middle,
+            /*alignment=*/IntegerAttr(), /*invariant=*/true);
+        Value below = arith::CmpIOp::create(
+            inner, arith::CmpIPredicate::ule, math.toIndex(offset), row);
+        Value first =
+            arith::SelectOp::create(inner, below, middle, args[0]);
+        Value last = arith::SelectOp::create(inner, below, args[1], middle);
+        scf::YieldOp::create(inner, ValueRange{first, last});
+      });
+  return loop.getResult(0);
+}
+
+void RowMap::at(Value row, Value cache, bool needScales,
+                function_ref<void(Destinations)> body) {
+  if (form == RowForm::slots)
+    return atSlots(row, cache, needScales, body);
+  Arith arith(b);
+  // Positions that are not promised to fit 32 bits must not wrap.
+  auto token = [&](Value length, Value more) -> Value {
+    if (policy == OutOfRange::assume)
+      return arith.add(arith.toI32(length), arith.toI32(more));
+    return arith.add(length, more);
+  };
+  if (form == RowForm::positions) {
+    Value batch = read(lists[0], row);
+    Value position = read(lists[1], row);
+    return atToken(Value(), arith.toIndex(batch), position, cache, needScales,
+                   body);
+  }
+  if (form == RowForm::padded) {
+    SmallVector<Value> at = indices(row);
+    Value count = arith.toIndex(read(lists[0], at[0]));
+    return emitIf(b, arith.less(at[1], count), [&] {
+      Value length = CacheLengthOp::create(b, cache, at[0]);
+      atToken(Value(), at[0], token(length, at[1]), cache, needScales, body);
+    });
+  }
+
+  // Ragged. Rows from the last offset on belong to nobody, and rows before
+  // the first neither.
+  Value count = BatchSizeOp::create(b, cache);
+  Value begin = arith.toIndex(read(lists[0], arith.index(0)));
+  Value end = arith.toIndex(read(lists[0], count));
+  Value inside = arith.both(
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ule, begin, row),
+      arith.less(row, end));
+  emitIf(b, inside, [&] {
+    Value batch = arith.toIndex(findSequence(row, count));
+    Value first = arith.toIndex(read(lists[0], batch));
+    Value length = CacheLengthOp::create(b, cache, batch);
+    atToken(Value(), batch, token(length, arith.sub(row, first)), cache,
+            needScales, body);
+  });
+}
+
+void RowMap::atToken(Value valid, Value batch, Value token, Value cache,
+                     bool needScales, function_ref<void(Destinations)> body) {
+  Arith arith(b);
+  int64_t pageSize = getLayout(cache.getType()).getPageSize();
+  Value page = arith.toIndex(arith.div(token, pageSize));
+  Value slot = arith.rem(token, pageSize);
+  if (slot.getType().isIndex())
+    slot = arith.toI32(slot);
+  auto find = [&](Pool pool) {
+    Destination to;
+    to.block =
+        BlockIdOp::create(b, operandOf(b, cache, pool), batch, page, policy);
+    to.slot = slot;
+    if (policy == OutOfRange::skip)
+      to.valid = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, to.block,
+                                       arith.i32(-1));
+    return to;
+  };
+  emitIf(b, valid, [&] {
+    Destinations to;
+    to.values = find(Pool::values);
+    if (needScales)
+      to.scales = find(Pool::scales);
+    body(to);
+  });
+}
+
+Destination RowMap::inSlot(Tensor slots, Value row, Value operand,
+                           int64_t pageSize) {
+  Arith arith(b);
+  Value entry = ByteViewOp::create(b, MemRefType::get({}, slots.elementType),
+                                   slots.base,
+                                   arith.mul(row, slots.elementBytes()));
+  Value slot = memref::LoadOp::create(b, entry, ValueRange());
+  Destination to;
+  to.valid = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, slot,
+                                   arith.like(slot, 0));
+  Value block = arith.div(slot, pageSize);
+  Value inPage = arith.rem(slot, pageSize);
+  auto to32 = [&](Value value) -> Value {
+    if (value.getType().isInteger(32))
+      return value;
+    return arith::TruncIOp::create(b, b.getI32Type(), value);
+  };
+  to.block = to32(block);
+  to.slot = to32(inPage);
+  if (policy == OutOfRange::assume)
+    return to;
+  Value blocks = NumBlocksOp::create(b, operand);
+  Value known = arith.less(arith.toIndex(block), blocks);
+  if (policy == OutOfRange::skip) {
+    to.valid = arith.both(to.valid, known);
+    return to;
+  }
+  Value outside = arith::XOrIOp::create(
+      b, known, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  emitIf(b, arith.both(to.valid, outside), [&] { LLVM::Trap::create(b); });
+  return to;
+}
+
+void RowMap::atSlots(Value row, Value cache, bool needScales,
+                     function_ref<void(Destinations)> body) {
+  int64_t pageSize = getLayout(cache.getType()).getPageSize();
+  Destinations to;
+  to.values =
+      inSlot(slots.front(), row, operandOf(b, cache, Pool::values), pageSize);
+  if (needScales)
+    to.scales =
+        inSlot(slots.back(), row, operandOf(b, cache, Pool::scales), pageSize);
+  body(to);
+}

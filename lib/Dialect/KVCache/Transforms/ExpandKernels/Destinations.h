@@ -1,0 +1,69 @@
+//===- Destinations.h - Where the rows of a tensor go --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_DESTINATIONS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_DESTINATIONS_H
+
+#include "KernelBuilder.h"
+
+namespace mlir::kvcache {
+
+/// A place in a pool: block (`i32`) and slot (`i32`); it is to be written only
+/// where `valid` (an i1, or null for always) holds.
+struct Destination {
+  Value valid, block, slot;
+};
+
+/// The destinations of a row of a tensor in the values and the scales pool.
+struct Destinations {
+  Destination values, scales;
+};
+
+/// The rows that a kernel writes, in one of the forms of `kvcache.append`.
+class RowMap {
+public:
+  /// `lead` are the sizes of the tensor's leading dimensions on the host.
+  RowMap(KernelBuilder &builder, RowForm form, OperandRange rows,
+         ArrayRef<Value> lead, OutOfRange policy);
+
+  /// The indices of row `row` (`index`) in the tensor's leading dimensions.
+  SmallVector<Value> indices(Value row);
+
+  /// Calls `body` where row `row` has a destination; the values or scales pool
+  /// may still lack it, where policy and table say so. `cache` is a cache in the
+  /// kernel.
+  void at(Value row, Value cache, bool needScales,
+          function_ref<void(Destinations)> body);
+
+private:
+  void atToken(Value valid, Value batch, Value token, Value cache,
+               bool needScales, function_ref<void(Destinations)> body);
+  void atSlots(Value row, Value cache, bool needScales,
+               function_ref<void(Destinations)> body);
+  Destination inSlot(Tensor slots, Value row, Value operand, int64_t pageSize);
+  /// The sequence in whose offsets `row` lies, by bisection: `i32`.
+  Value findSequence(Value row, Value count);
+  Value read(Value list, Value index);
+
+  ImplicitLocOpBuilder &b;
+  RowForm form;
+  OutOfRange policy;
+  SmallVector<Value> lists;
+  SmallVector<Tensor> slots;
+  /// Rows of a sequence in the padded form.
+  Value perSequence;
+};
+
+/// Calls `body` under `condition`, or without one where it is null.
+void emitIf(ImplicitLocOpBuilder &b, Value condition,
+            function_ref<void()> body);
+
+/// The operand of a cache that speaks of `pool`.
+Value operandOf(ImplicitLocOpBuilder &b, Value cache, Pool pool);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_DESTINATIONS_H

@@ -1,0 +1,74 @@
+//===- ExpandKernels.cpp - The pass kvcache-expand-kernels ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpandKernels.h"
+
+#include "kvcache/Dialect/KVCache/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::kvcache {
+#define GEN_PASS_DEF_EXPANDKERNELSPASS
+#include "kvcache/Dialect/KVCache/Transforms/Passes.h.inc"
+} // namespace mlir::kvcache
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+Tuning Tuning::get(TuningAttr attr, Tuning defaults) {
+  if (!attr)
+    return defaults;
+  auto choose = [](int64_t chosen, int64_t other) {
+    return chosen ? chosen : other;
+  };
+  return {choose(attr.getThreads(), defaults.threads),
+          choose(attr.getChunks(), defaults.chunks),
+          choose(attr.getBlocksPerSm(), defaults.blocksPerSM)};
+}
+
+namespace {
+struct ExpandKernelsPass
+    : public kvcache::impl::ExpandKernelsPassBase<ExpandKernelsPass> {
+  using ExpandKernelsPassBase::ExpandKernelsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<AppendOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (op->getParentOfType<gpu::GPUModuleOp>() ||
+          op->getParentOfType<gpu::LaunchOp>()) {
+        op->emitOpError("is launched from the host; use lookups in a kernel");
+        return signalPassFailure();
+      }
+      if (failed(expand(op)))
+        return signalPassFailure();
+      op->erase();
+    }
+  }
+
+  /// What an operation wants where nobody says otherwise: 0 in an option.
+  Tuning tuning(Tuning preferred) const {
+    return {threads ? threads : preferred.threads,
+            chunks ? chunks : preferred.chunks,
+            blocksPerSM ? blocksPerSM : preferred.blocksPerSM};
+  }
+
+  LogicalResult expand(Operation *op) {
+    return TypeSwitch<Operation *, LogicalResult>(op).Case(
+        [&](AppendOp op) { return expandAppend(op, tuning({128, 1, 0})); });
+  }
+};
+} // namespace

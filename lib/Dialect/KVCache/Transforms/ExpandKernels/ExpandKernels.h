@@ -1,0 +1,27 @@
+//===- ExpandKernels.h - The kernels, an operation each ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_EXPANDKERNELS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_EXPANDKERNELS_H
+
+#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+
+namespace mlir::kvcache {
+
+/// What is tuned, with a value for everything.
+struct Tuning {
+  int64_t threads, chunks, blocksPerSM;
+
+  /// What `attr` (may be null) says, else `defaults`.
+  static Tuning get(TuningAttr attr, Tuning defaults);
+};
+
+/// Each of these emits the launch of a kernel before `op`, which stays.
+LogicalResult expandAppend(AppendOp op, Tuning overrides);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_EXPANDKERNELS_H

@@ -1,0 +1,270 @@
+//===- KernelBuilder.cpp - A kernel and its launch -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+//===----------------------------------------------------------------------===//
+// Arith
+//===----------------------------------------------------------------------===//
+
+static constexpr arith::IntegerOverflowFlags noWrap =
+    arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+
+Value Arith::i32(int64_t number) {
+  return arith::ConstantOp::create(
+      b, b.getI32IntegerAttr(static_cast<int32_t>(number)));
+}
+
+Value Arith::index(int64_t number) {
+  return arith::ConstantIndexOp::create(b, number);
+}
+
+Value Arith::like(Value value, int64_t number) {
+  return arith::ConstantOp::create(b,
+                                   b.getIntegerAttr(value.getType(), number));
+}
+
+Value Arith::toI32(Value value) {
+  return b.createOrFold<arith::IndexCastUIOp>(b.getI32Type(), value);
+}
+
+Value Arith::toIndex(Value value) {
+  return b.createOrFold<arith::IndexCastUIOp>(b.getIndexType(), value);
+}
+
+Value Arith::add(Value lhs, Value rhs) {
+  return b.createOrFold<arith::AddIOp>(lhs, rhs, noWrap);
+}
+
+Value Arith::mul(Value lhs, Value rhs) {
+  return b.createOrFold<arith::MulIOp>(lhs, rhs, noWrap);
+}
+
+Value Arith::sub(Value lhs, Value rhs) {
+  return b.createOrFold<arith::SubIOp>(lhs, rhs,
+                                       arith::IntegerOverflowFlags::nuw);
+}
+
+Value Arith::div(Value lhs, Value rhs) {
+  return b.createOrFold<arith::DivUIOp>(lhs, rhs);
+}
+
+Value Arith::rem(Value lhs, Value rhs) {
+  return b.createOrFold<arith::RemUIOp>(lhs, rhs);
+}
+
+Value Arith::div(Value value, int64_t number) {
+  return number == 1 ? value : div(value, like(value, number));
+}
+
+Value Arith::rem(Value value, int64_t number) {
+  return number == 1 ? like(value, 0) : rem(value, like(value, number));
+}
+
+Value Arith::ceilDiv(Value value, int64_t number) {
+  return div(add(value, number - 1), number);
+}
+
+Value Arith::minimum(Value lhs, Value rhs) {
+  return b.createOrFold<arith::MinUIOp>(lhs, rhs);
+}
+
+Value Arith::less(Value lhs, Value rhs) {
+  return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, lhs, rhs);
+}
+
+Value Arith::equal(Value lhs, Value rhs) {
+  return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, lhs, rhs);
+}
+
+Value Arith::both(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return b.createOrFold<arith::AndIOp>(lhs, rhs);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Value Tensor::row(ImplicitLocOpBuilder &b, ValueRange indices,
+                  int64_t count) const {
+  Arith arith(b);
+  Value offset = arith.index(0);
+  for (auto [index, stride] : llvm::zip(indices, strides))
+    offset = arith.add(
+        offset, arith.mul(index, arith.mul(stride, elementBytes())));
+  return ByteViewOp::create(b, MemRefType::get({count}, elementType), base,
+                            offset);
+}
+
+HostTensor::HostTensor(ImplicitLocOpBuilder &host, Value memref) {
+  auto metadata = memref::ExtractStridedMetadataOp::create(host, memref);
+  auto type = cast<MemRefType>(metadata.getBaseBuffer().getType());
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  Value offset = host.createOrFold<arith::MulIOp>(
+      getValueOrCreateConstantIndexOp(host, host.getLoc(),
+                                      metadata.getConstifiedMixedOffset()),
+      arith::ConstantIndexOp::create(host, bytes));
+  base = host.createOrFold<ByteViewOp>(type, metadata.getBaseBuffer(), offset);
+  strides = metadata.getConstifiedMixedStrides();
+}
+
+Value mlir::kvcache::sizeOf(ImplicitLocOpBuilder &host, Value memref,
+                            int64_t dimension) {
+  return host.createOrFold<memref::DimOp>(memref, dimension);
+}
+
+std::optional<bool> mlir::kvcache::areRowsAligned(ArrayRef<Value> memrefs,
+                                                  int64_t bytes) {
+  bool known = true;
+  for (Value memref : memrefs) {
+    auto type = cast<MemRefType>(memref.getType());
+    int64_t element = type.getElementTypeBitWidth() / 8;
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (failed(type.getStridesAndOffset(strides, offset)))
+      return false;
+    // The first element of a memref without an offset is aligned by contract.
+    SmallVector<int64_t> steps = {offset};
+    llvm::append_range(steps, ArrayRef<int64_t>(strides).drop_back());
+    for (auto [place, step] : llvm::enumerate(steps)) {
+      if (place > 0 && type.getDimSize(place - 1) == 1)
+        continue;
+      if (ShapedType::isDynamic(step))
+        known = false;
+      else if (step * element % bytes != 0)
+        return false;
+    }
+  }
+  return known ? std::optional(true) : std::nullopt;
+}
+
+Value mlir::kvcache::emitAreRowsAligned(ImplicitLocOpBuilder &host,
+                                        ArrayRef<Value> memrefs,
+                                        int64_t bytes) {
+  Value bits = arith::ConstantIndexOp::create(host, 0);
+  auto include = [&](Value number) {
+    bits = host.createOrFold<arith::OrIOp>(bits, number);
+  };
+  for (Value memref : memrefs) {
+    HostTensor tensor(host, memref);
+    auto type = cast<MemRefType>(memref.getType());
+    include(memref::ExtractAlignedPointerAsIndexOp::create(host, tensor.base));
+    Value element = arith::ConstantIndexOp::create(
+        host, type.getElementTypeBitWidth() / 8);
+    for (OpFoldResult stride : ArrayRef(tensor.strides).drop_back())
+      if (auto value = dyn_cast<Value>(stride))
+        include(arith::MulIOp::create(host, value, element));
+  }
+  Value low = arith::AndIOp::create(
+      host, bits, arith::ConstantIndexOp::create(host, bytes - 1));
+  return arith::CmpIOp::create(host, arith::CmpIPredicate::eq, low,
+                               arith::ConstantIndexOp::create(host, 0));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+KernelBuilder::KernelBuilder(ImplicitLocOpBuilder &host, Operation *op,
+                             int64_t threads, int64_t blocksPerSM)
+    : host(host), kernel(op->getLoc(), op->getContext()), threads(threads) {
+  auto top = op->getParentOfType<ModuleOp>();
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  std::string name = op->getName().stripDialect().str();
+  if (function)
+    name = (cast<SymbolOpInterface>(function.getOperation()).getName() + "_" +
+            name)
+               .str();
+  top->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+               kernel.getUnitAttr());
+
+  module = gpu::GPUModuleOp::create(kernel, name);
+  // Gives it a name of its own where there is one already.
+  SymbolTable(top).insert(module, std::prev(top.getBody()->end()));
+  kernel.setInsertionPointToStart(module.getBody());
+  func = gpu::GPUFuncOp::create(kernel, module.getName(),
+                                kernel.getFunctionType({}, {}));
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), kernel.getUnitAttr());
+  func.setKnownBlockSize(
+      ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
+  if (blocksPerSM > 0)
+    func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  kernel.getI32IntegerAttr(blocksPerSM));
+  kernel.setInsertionPointToStart(&func.getFunctionBody().front());
+}
+
+Value KernelBuilder::addArgument(Value value, ArrayRef<StringRef> attributes) {
+  auto [place, isNew] = taken.try_emplace(value);
+  if (!isNew)
+    return place->second;
+  SmallVector<NamedAttribute> attrs;
+  for (StringRef name : attributes)
+    attrs.emplace_back(kernel.getStringAttr(name), kernel.getUnitAttr());
+  argumentAttrs.push_back(kernel.getDictionaryAttr(attrs));
+  operands.push_back(value);
+  return place->second = func.getFunctionBody().front().addArgument(
+             value.getType(), host.getLoc());
+}
+
+Value KernelBuilder::take(Value value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return arith::ConstantOp::create(
+        kernel, kernel.getIntegerAttr(value.getType(), *constant));
+  return addArgument(value, {});
+}
+
+Tensor KernelBuilder::takeTensor(Value memref, bool readOnly) {
+  HostTensor whole(host, memref);
+  Tensor tensor;
+  SmallVector<StringRef> attributes = {
+      LLVM::LLVMDialect::getNoAliasAttrName(),
+      LLVM::LLVMDialect::getNoUndefAttrName()};
+  if (readOnly)
+    attributes.push_back(LLVM::LLVMDialect::getReadonlyAttrName());
+  tensor.base = addArgument(whole.base, attributes);
+  tensor.elementType = cast<MemRefType>(memref.getType()).getElementType();
+  for (OpFoldResult stride : ArrayRef(whole.strides).drop_back())
+    tensor.strides.push_back(take(
+        getValueOrCreateConstantIndexOp(host, host.getLoc(), stride)));
+  return tensor;
+}
+
+Value KernelBuilder::takeList(Value memref) {
+  return takeTensor(memref, /*readOnly=*/true).base;
+}
+
+void KernelBuilder::launch(Value blocks) {
+  gpu::ReturnOp::create(kernel);
+  SmallVector<Type> types = llvm::map_to_vector(
+      operands, [](Value operand) { return operand.getType(); });
+  func.setFunctionType(kernel.getFunctionType(types, {}));
+  func.setAllArgAttrs(argumentAttrs);
+
+  Value none = arith::ConstantIndexOp::create(host, 0);
+  Value one = arith::ConstantIndexOp::create(host, 1);
+  Value some = arith::CmpIOp::create(host, arith::CmpIPredicate::ne, blocks,
+                                     none);
+  auto guard = scf::IfOp::create(host, some, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard insertion(host);
+  host.setInsertionPointToStart(guard.thenBlock());
+  Value size = arith::ConstantIndexOp::create(host, threads);
+  gpu::LaunchFuncOp::create(host, func, gpu::KernelDim3{blocks, one, one},
+                            gpu::KernelDim3{size, one, one},
+                            /*dynamicSharedMemorySize=*/Value(), operands);
+}

@@ -1,0 +1,132 @@
+//===- KernelBuilder.h - A kernel and its launch -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_KERNELBUILDER_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_KERNELBUILDER_H
+
+#include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::kvcache {
+
+/// Unsigned arithmetic that folds as it is written. What lies inside a page or
+/// a row is `i32`; what may be as large as memory is `index`.
+class Arith {
+public:
+  explicit Arith(ImplicitLocOpBuilder &b) : b(b) {}
+
+  Value i32(int64_t number);
+  Value index(int64_t number);
+  /// A number of the type of `value`.
+  Value like(Value value, int64_t number);
+  Value toI32(Value value);
+  Value toIndex(Value value);
+
+  /// None of these wraps: neither signed nor unsigned.
+  Value add(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value add(Value a, int64_t n) { return add(a, like(a, n)); }
+  Value mul(Value a, int64_t n) { return mul(a, like(a, n)); }
+  /// `a - b`, where `a` is at least `b`.
+  Value sub(Value a, Value b);
+  Value div(Value a, Value b);
+  Value rem(Value a, Value b);
+  Value div(Value a, int64_t n);
+  Value rem(Value a, int64_t n);
+  Value ceilDiv(Value a, int64_t n);
+  Value minimum(Value a, Value b);
+  /// Unsigned comparisons.
+  Value less(Value a, Value b);
+  Value equal(Value a, Value b);
+  /// Conjunction of conditions, of which null ones are true; null if all are.
+  Value both(Value a, Value b);
+
+private:
+  ImplicitLocOpBuilder &b;
+};
+
+/// A tensor of the host as a kernel sees it: a pointer and strides. The last
+/// dimension is packed.
+struct Tensor {
+  /// `memref<element>` in the kernel.
+  Value base;
+  Type elementType;
+  /// Elements from one index of each leading dimension to the next, `index`
+  /// values in the kernel.
+  SmallVector<Value> strides;
+  /// Bytes of an element.
+  int64_t elementBytes() const {
+    return elementType.getIntOrFloatBitWidth() / 8;
+  }
+  /// `memref<count x element>` from the element at `indices` (leading ones,
+  /// `index`) on.
+  Value row(ImplicitLocOpBuilder &b, ValueRange indices, int64_t count) const;
+};
+
+/// A gpu.func in a gpu.module of its own, and the gpu.launch_func that replaces
+/// an operation of the host. The values that the kernel takes from the host
+/// become its arguments in the order in which they are taken.
+class KernelBuilder {
+public:
+  /// Blocks have `threads` threads. Insertion of `host` is where the launch
+  /// goes; the body of the kernel is written by `body`.
+  KernelBuilder(ImplicitLocOpBuilder &host, Operation *op, int64_t threads,
+                int64_t blocksPerSM);
+
+  ImplicitLocOpBuilder &body() { return kernel; }
+
+  /// A number, collection, cache or operand of the host in the kernel;
+  /// constants are made anew.
+  Value take(Value value);
+  /// A memref of the host; with `readOnly` nobody writes it while the kernel
+  /// runs.
+  Tensor takeTensor(Value memref, bool readOnly);
+  /// A list `memref<? x i32>` that nobody writes while the kernel runs, as the
+  /// base of `kvcache.table_read`.
+  Value takeList(Value memref);
+
+  /// Launches `blocks` (`index`) blocks, unless there are none, and closes the
+  /// kernel.
+  void launch(Value blocks);
+
+private:
+  Value addArgument(Value value, ArrayRef<StringRef> attributes);
+
+  ImplicitLocOpBuilder &host;
+  ImplicitLocOpBuilder kernel;
+  int64_t threads;
+  gpu::GPUFuncOp func;
+  gpu::GPUModuleOp module;
+  SmallVector<Value> operands;
+  SmallVector<DictionaryAttr> argumentAttrs;
+  llvm::DenseMap<Value, Value> taken;
+};
+
+/// A memref of the host by its parts: the pointer to its first element as a
+/// rank-0 memref, and its strides in elements.
+struct HostTensor {
+  Value base;
+  SmallVector<OpFoldResult> strides;
+
+  HostTensor(ImplicitLocOpBuilder &host, Value memref);
+};
+
+/// The size of a dimension of a memref of the host.
+Value sizeOf(ImplicitLocOpBuilder &host, Value memref, int64_t dimension);
+
+/// Whether rows of these memrefs, all dimensions but the last, start at
+/// multiples of `bytes`: true or false where it is known, else unset.
+std::optional<bool> areRowsAligned(ArrayRef<Value> memrefs, int64_t bytes);
+
+/// The same, asked on the host.
+Value emitAreRowsAligned(ImplicitLocOpBuilder &host, ArrayRef<Value> memrefs,
+                         int64_t bytes);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_KERNELBUILDER_H

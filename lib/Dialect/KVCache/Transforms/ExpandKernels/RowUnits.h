@@ -1,0 +1,66 @@
+//===- RowUnits.h - How the rows of a cache are cut into threads ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROWUNITS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROWUNITS_H
+
+#include "KernelBuilder.h"
+
+namespace mlir::kvcache {
+
+/// The row of a token as vectors of one length.
+struct RowVectors {
+  /// Storage elements of a vector, vectors of a row.
+  int64_t lanes, count;
+  /// Whether vectors may run on over heads: everything is side by side.
+  bool flat;
+  /// Bytes that rows of the tensors start at multiples of.
+  int64_t alignment;
+
+  /// The longest vectors of at most 16 bytes in `pool` that rows of `tensors`
+  /// and of the pool can be cut into, where rows of the tensors start at
+  /// multiples of `rowAlignment` bytes.
+  RowVectors(const PoolLayout &pool, ValueRange tensors, int64_t rowAlignment);
+
+  /// The head and the storage element in it (counting on over heads where
+  /// flat) at which vector `unit` (`i32`) starts.
+  std::pair<Value, Value> place(Arith &arith, Value unit) const;
+  /// Bytes that a vector in the pool starts at a multiple of.
+  int64_t poolAlignment() const { return lanes * storageBytes; }
+
+private:
+  int64_t inner, storageBytes;
+};
+
+/// `width` units of a row, and so many rows, in blocks of threads.
+struct RowUnits {
+  int64_t width, threads;
+  /// Rows of a block; 1 where a row has more units than a block threads.
+  int64_t rowsPerBlock;
+
+  RowUnits(int64_t width, int64_t wantedThreads);
+
+  /// Blocks for `rows` (`index`) rows, on the host.
+  Value blocks(ImplicitLocOpBuilder &host, Value rows) const;
+
+  /// Emits `body` for the row (`index`) of a thread and the thread's number in
+  /// the row (`i32`).
+  void forEachRow(KernelBuilder &builder, Value rows,
+                  function_ref<void(Value row, Value thread)> body) const;
+
+  /// Emits `body` for those of `count` units of a row that are the thread's.
+  void forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
+               function_ref<void(Value unit)> body) const;
+};
+
+/// Calls `emit` with the alignment in bytes that rows of `tensors` have: once
+/// where types tell, else in two branches on the host.
+void emitForAlignment(ImplicitLocOpBuilder &host, ArrayRef<Value> tensors,
+                      function_ref<void(int64_t alignment)> emit);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROWUNITS_H
