@@ -221,6 +221,13 @@ Value Addressing::pageView(Pool pool, Value block) {
                             values.base, offset);
 }
 
+/// Whether the element of a head moves an address: where a head has but one,
+/// only elements that count on over heads do.
+static bool countsElements(Pool pool, const PoolLayout &shape) {
+  return shape.inner > 1 || (pool != Pool::scales && shape.heads > 1 &&
+                             shape.hasContiguousHeads());
+}
+
 Value Addressing::inPage(Pool pool, Value slot, Value head, Value dim) {
   PoolLayout shape = poolLayout(pool);
   if (isSwizzled(pool))
@@ -230,7 +237,7 @@ Value Addressing::inPage(Pool pool, Value slot, Value head, Value dim) {
   // What can only be 0 is left out.
   if (shape.heads > 1)
     offset = add(offset, multiply(toI32(head), shape.headBytes / unit));
-  if (dim && shape.inner > 1)
+  if (dim && countsElements(pool, shape))
     offset = add(offset, multiply(divide(toI32(dim), shape.elementsPerStorage),
                                   shape.storageBytes / unit));
   return toIndex(offset);
@@ -274,7 +281,7 @@ int64_t Addressing::provenAlignment(Pool pool, Value head, Value dim) {
                                 shape.headBytes);
   if (isSwizzled(pool))
     return std::gcd(alignment, shape.storageBytes);
-  if (dim && shape.inner > 1) {
+  if (dim && countsElements(pool, shape)) {
     int64_t storage = 1;
     if (std::optional<int64_t> constant = getConstant(dim)) {
       storage = *constant / shape.elementsPerStorage;

@@ -62,8 +62,7 @@ struct ConvertGetPagePools : public OpConversionPattern<GetPagePoolsOp> {
     auto pool = [&](Value memref, Pool which, Value &layers) {
       PoolValues values = poolOf(b, op.getLayout(), memref, which, layers);
       values.table = nowhere;
-      values.tableStride =
-          arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+      values.tableStride = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
       return values;
     };
     paged.values = pool(adaptor.getBlocks(), Pool::values, paged.layers);
@@ -100,8 +99,8 @@ struct ConvertGetPagedCache : public OpConversionPattern<GetPagedCacheOp> {
       return baseOf(b, memref::ExtractStridedMetadataOp::create(b, memref));
     };
 
-    paged.values = poolOf(b, layout, adaptor.getBlocks(), Pool::values,
-                          paged.layers);
+    paged.values =
+        poolOf(b, layout, adaptor.getBlocks(), Pool::values, paged.layers);
     auto metadata = table(adaptor.getLookupTable(), *paged.values);
     paged.batch = toValue(b, metadata.getConstifiedMixedSizes()[0]);
     paged.columns = toValue(b, metadata.getConstifiedMixedSizes()[1]);

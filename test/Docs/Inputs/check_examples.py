@@ -52,13 +52,11 @@ def argument_type(name, example):
                                    example, re.S):
         if name in names.split(", "):
             return split_types(types)[names.split(", ").index(name)].strip()
-    for pattern in (
-            # op … %x[…] … : type and op %x : type
-            rf"= kvcache\.\w+ (?:\w+ )?{name}\b[^:]*: (\S+<.*?>)(?:$| ->| to|\s*$)"):
-        match = re.search(pattern, example, re.M | re.S)
-        if match:
-            return match[1]
-    return None
+    # op … %x[…] … : type and op %x : type
+    match = re.search(
+        rf"= kvcache\.\w+ (?:\w+ )?{name}\b[^:]*: (\S+<.*?>)(?:$| ->| to|\s*$)",
+        example, re.M | re.S)
+    return match[1] if match else None
 
 
 def wrap(example):

@@ -23,7 +23,7 @@ static LogicalResult verifyMemRef(Operation *op, StringRef name,
                                   ArrayRef<StringRef> dims) {
   if (type.getElementType() != elementType)
     return op->emitOpError() << "expected '" << name << "' of " << elementType
-                            << ", got " << type.getElementType();
+                             << ", got " << type.getElementType();
   if (type.getRank() != static_cast<int64_t>(dims.size()))
     return op->emitOpError()
            << "expected '" << name << "' of rank " << dims.size() << " ["
@@ -37,9 +37,9 @@ static LogicalResult verifyMemRef(Operation *op, StringRef name,
 
 /// Checks one dimension; a dynamic one is the caller's promise unless it must
 /// be static.
-static LogicalResult verifyDim(Operation *op, StringRef name,
-                               MemRefType type, unsigned index, StringRef dim,
-                               int64_t expected, bool mustBeStatic = false) {
+static LogicalResult verifyDim(Operation *op, StringRef name, MemRefType type,
+                               unsigned index, StringRef dim, int64_t expected,
+                               bool mustBeStatic = false) {
   int64_t size = type.getDimSize(index);
   if (size == expected || (ShapedType::isDynamic(size) && !mustBeStatic) ||
       ShapedType::isDynamic(expected))
@@ -56,8 +56,8 @@ static LogicalResult verifyDim(Operation *op, StringRef name,
 /// Checks a pool: its static sizes are the layout's, everything but the first
 /// dimension is packed, and the page pitch is whole rows, or what the layout
 /// says of a pool of bytes.
-static LogicalResult verifyPool(Operation *op, StringRef name,
-                                MemRefType type, const PoolLayout &pool) {
+static LogicalResult verifyPool(Operation *op, StringRef name, MemRefType type,
+                                const PoolLayout &pool) {
   SmallVector<StringRef, 6> dims = pool.dimNames();
   if (failed(verifyMemRef(op, name, type, pool.poolType(), dims)))
     return failure();
@@ -103,11 +103,11 @@ static LogicalResult verifyPool(Operation *op, StringRef name,
     return success();
   if (pitch < page)
     return op->emitOpError() << "expected a page pitch (stride 0) of '" << name
-                            << "' of at least " << page << ", got " << pitch;
+                             << "' of at least " << page << ", got " << pitch;
   if (!pool.isBytes && pitch % pool.rowSize() != 0)
-    return op->emitOpError() << "expected the page pitch (stride 0) of '" << name
-                            << "' to be a multiple of a row of "
-                            << pool.rowSize() << " elements, got " << pitch;
+    return op->emitOpError() << "expected the page pitch (stride 0) of '"
+                             << name << "' to be a multiple of a row of "
+                             << pool.rowSize() << " elements, got " << pitch;
   if (pool.isBytes && pitch % pool.pitchMultiple != 0) {
     InFlightDiagnostic diag = op->emitOpError()
                               << "expected the page pitch (stride 0) of '"
@@ -123,8 +123,8 @@ static LogicalResult verifyPool(Operation *op, StringRef name,
 
 /// Checks a table `[B, M]` or a list of lengths `[B]`: entries of a row lie
 /// side by side.
-static LogicalResult verifyTable(Operation *op, StringRef name,
-                                 MemRefType type, ArrayRef<StringRef> dims) {
+static LogicalResult verifyTable(Operation *op, StringRef name, MemRefType type,
+                                 ArrayRef<StringRef> dims) {
   Type i32 = IntegerType::get(op->getContext(), 32);
   if (failed(verifyMemRef(op, name, type, i32, dims)))
     return failure();
@@ -159,9 +159,9 @@ static LogicalResult verifyFits(Operation *op, StringRef what, int64_t a,
   if (ShapedType::isDynamic(a) || ShapedType::isDynamic(b) ||
       (!llvm::MulOverflow(a, b, product) && product < limit))
     return success();
-  return op->emitOpError() << "expected " << what << " to be less than " << limit
-                          << ", got " << aName << " " << a << " * " << bName
-                          << " " << b;
+  return op->emitOpError() << "expected " << what << " to be less than "
+                           << limit << ", got " << aName << " " << a << " * "
+                           << bName << " " << b;
 }
 
 /// Entries of a table are found by 32-bit arithmetic.

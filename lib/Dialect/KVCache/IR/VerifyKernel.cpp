@@ -25,9 +25,9 @@ LogicalResult mlir::kvcache::verifyTensor(Operation *op, StringRef name,
     InFlightDiagnostic diag = op->emitOpError()
                               << "expected '" << name << "' of ";
     for (auto [index, element] : llvm::enumerate(elements))
-      diag << (index == 0                        ? ""
+      diag << (index == 0                     ? ""
                : index + 1 == elements.size() ? " or "
-                                                 : ", ")
+                                              : ", ")
            << element;
     return diag << ", got " << type.getElementType();
   }
@@ -42,10 +42,10 @@ LogicalResult mlir::kvcache::verifyTensor(Operation *op, StringRef name,
   for (auto [index, size] : llvm::enumerate(shape)) {
     if (ShapedType::isDynamic(size) || type.getDimSize(index) == size)
       continue;
-    InFlightDiagnostic diag =
-        op->emitOpError() << "expected dimension " << index << " ("
-                          << dims[index] << ") of '" << name << "' to be "
-                          << size << ", got ";
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "expected dimension " << index << " ("
+                              << dims[index] << ") of '" << name << "' to be "
+                              << size << ", got ";
     if (type.isDynamicDim(index))
       return diag << "a dynamic size; it must be static";
     return diag << type.getDimSize(index);
@@ -81,10 +81,10 @@ LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
   auto expectCount = [&](size_t count, StringRef what) -> LogicalResult {
     if (rows.size() == count)
       return success();
-    return op->emitOpError() << "expected " << count << " operand"
-                             << (count == 1 ? "" : "s") << " (" << what
-                             << ") in form '" << stringifyRowForm(form)
-                             << "', got " << rows.size();
+    return op->emitOpError()
+           << "expected " << count << " operand" << (count == 1 ? "" : "s")
+           << " (" << what << ") in form '" << stringifyRowForm(form)
+           << "', got " << rows.size();
   };
   switch (form) {
   case RowForm::ragged:

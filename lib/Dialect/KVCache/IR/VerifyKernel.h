@@ -11,8 +11,8 @@
 
 namespace mlir::kvcache {
 
-/// Checks that `value` is a strided memref in the default memory space of one of
-/// `elements` and of shape `shape`, with last stride 1. `dims` names the
+/// Checks that `value` is a strided memref in the default memory space of one
+/// of `elements` and of shape `shape`, with last stride 1. `dims` names the
 /// dimensions in messages; dynamic sizes in `shape` match any size, others must
 /// be static.
 LogicalResult verifyTensor(Operation *op, StringRef name, Value value,

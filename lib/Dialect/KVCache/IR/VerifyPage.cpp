@@ -47,9 +47,9 @@ static LogicalResult verifyInPage(AccessOp op, Value operand, Type type,
     return failure();
   auto vector = dyn_cast<VectorType>(type);
   if (vector && vector.getDimSize(0) > row)
-    return op.emitOpError() << "expected at most " << row
-                            << " elements side by side, got "
-                            << vector.getDimSize(0);
+    return op.emitOpError()
+           << "expected at most " << row << " elements side by side, got "
+           << vector.getDimSize(0);
   return success();
 }
 

@@ -140,7 +140,7 @@ def KVCache_LoadInPageOp : KVCache_InPageOp<"load_in_page", MemRead, "Source"> {
 
     Example:
     ```mlir
-    %v = kvcache.load_in_page %o[%block, %slot, %h, %d] {alignment = 16 : i64}
+    %v = kvcache.load_in_page %o[%block, %slot, %h, %d]
         : !kvcache.mha_operand<key, #kv> -> vector<16xf8E4M3FN>
     ```
   }];

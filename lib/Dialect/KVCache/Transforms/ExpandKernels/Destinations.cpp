@@ -79,10 +79,9 @@ Value RowMap::findSequence(Value row, Value count) {
         Value offset = TableReadOp::create(
             inner, inner.getI32Type(), lists[0], middle,
             /*alignment=*/IntegerAttr(), /*invariant=*/true);
-        Value below = arith::CmpIOp::create(
-            inner, arith::CmpIPredicate::ule, math.toIndex(offset), row);
-        Value first =
-            arith::SelectOp::create(inner, below, middle, args[0]);
+        Value below = arith::CmpIOp::create(inner, arith::CmpIPredicate::ule,
+                                            math.toIndex(offset), row);
+        Value first = arith::SelectOp::create(inner, below, middle, args[0]);
         Value last = arith::SelectOp::create(inner, below, args[1], middle);
         scf::YieldOp::create(inner, ValueRange{first, last});
       });
@@ -162,9 +161,9 @@ void RowMap::atToken(Value valid, Value batch, Value token, Value cache,
 Destination RowMap::inSlot(Tensor slots, Value row, Value operand,
                            int64_t pageSize) {
   Arith arith(b);
-  Value entry = ByteViewOp::create(b, MemRefType::get({}, slots.elementType),
-                                   slots.base,
-                                   arith.mul(row, slots.elementBytes()));
+  Value entry =
+      ByteViewOp::create(b, MemRefType::get({}, slots.elementType), slots.base,
+                         arith.mul(row, slots.elementBytes()));
   Value slot = memref::LoadOp::create(b, entry, ValueRange());
   Destination to;
   to.valid = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, slot,

@@ -33,8 +33,8 @@ public:
   SmallVector<Value> indices(Value row);
 
   /// Calls `body` where row `row` has a destination; the values or scales pool
-  /// may still lack it, where policy and table say so. `cache` is a cache in the
-  /// kernel.
+  /// may still lack it, where policy and table say so. `cache` is a cache in
+  /// the kernel.
   void at(Value row, Value cache, bool needScales,
           function_ref<void(Destinations)> body);
 

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block takes whole rows, or a row takes a whole block: unit u of a row is its
-// u-th vector and its u-th scale. Threads are a multiple of the units of a row
-// where that fits, so that what a thread writes of a row is a constant of it.
+// A block takes whole rows, or a row takes a whole block: unit u of a row is
+// its u-th vector and its u-th scale. Threads are a multiple of the units of a
+// row where that fits, so that what a thread writes of a row is a constant of
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,11 +82,11 @@ void AppendKernel::copyValues(unsigned target, Destination to, ValueRange at,
                            : vectors.alignment));
   emitIf(b, to.valid, [&] {
     Value dim = arith.toIndex(arith.mul(storage, pool.elementsPerStorage));
-    StoreInPageOp::create(
-        b, convertFloat(b, value, pool.storageType),
-        operandOf(b, caches[target], Pool::values), to.block,
-        arith.toIndex(to.slot), arith.toIndex(head), dim,
-        b.getI64IntegerAttr(vectors.poolAlignment()));
+    StoreInPageOp::create(b, convertFloat(b, value, pool.storageType),
+                          operandOf(b, caches[target], Pool::values), to.block,
+                          arith.toIndex(to.slot), arith.toIndex(head), dim,
+                          /*tail=*/UnitAttr(),
+                          b.getI64IntegerAttr(vectors.poolAlignment()));
   });
 }
 
@@ -105,7 +106,8 @@ void AppendKernel::copyScale(unsigned target, Destination to, ValueRange at,
     StoreInPageOp::create(
         b, scale, operandOf(b, caches[target], Pool::scales), to.block,
         arith.toIndex(to.slot), arith.toIndex(head),
-        arith.toIndex(arith.mul(slot, layout.getGranularity())), IntegerAttr());
+        arith.toIndex(arith.mul(slot, layout.getGranularity())),
+        /*tail=*/UnitAttr(), /*alignment=*/IntegerAttr());
   });
 }
 

@@ -106,8 +106,8 @@ Value Tensor::row(ImplicitLocOpBuilder &b, ValueRange indices,
   Arith arith(b);
   Value offset = arith.index(0);
   for (auto [index, stride] : llvm::zip(indices, strides))
-    offset = arith.add(
-        offset, arith.mul(index, arith.mul(stride, elementBytes())));
+    offset =
+        arith.add(offset, arith.mul(index, arith.mul(stride, elementBytes())));
   return ByteViewOp::create(b, MemRefType::get({count}, elementType), base,
                             offset);
 }
@@ -165,8 +165,8 @@ Value mlir::kvcache::emitAreRowsAligned(ImplicitLocOpBuilder &host,
     HostTensor tensor(host, memref);
     auto type = cast<MemRefType>(memref.getType());
     include(memref::ExtractAlignedPointerAsIndexOp::create(host, tensor.base));
-    Value element = arith::ConstantIndexOp::create(
-        host, type.getElementTypeBitWidth() / 8);
+    Value element =
+        arith::ConstantIndexOp::create(host, type.getElementTypeBitWidth() / 8);
     for (OpFoldResult stride : ArrayRef(tensor.strides).drop_back())
       if (auto value = dyn_cast<Value>(stride))
         include(arith::MulIOp::create(host, value, element));
@@ -232,16 +232,15 @@ Value KernelBuilder::take(Value value) {
 Tensor KernelBuilder::takeTensor(Value memref, bool readOnly) {
   HostTensor whole(host, memref);
   Tensor tensor;
-  SmallVector<StringRef> attributes = {
-      LLVM::LLVMDialect::getNoAliasAttrName(),
-      LLVM::LLVMDialect::getNoUndefAttrName()};
+  SmallVector<StringRef> attributes = {LLVM::LLVMDialect::getNoAliasAttrName(),
+                                       LLVM::LLVMDialect::getNoUndefAttrName()};
   if (readOnly)
     attributes.push_back(LLVM::LLVMDialect::getReadonlyAttrName());
   tensor.base = addArgument(whole.base, attributes);
   tensor.elementType = cast<MemRefType>(memref.getType()).getElementType();
   for (OpFoldResult stride : ArrayRef(whole.strides).drop_back())
-    tensor.strides.push_back(take(
-        getValueOrCreateConstantIndexOp(host, host.getLoc(), stride)));
+    tensor.strides.push_back(
+        take(getValueOrCreateConstantIndexOp(host, host.getLoc(), stride)));
   return tensor;
 }
 
@@ -258,8 +257,8 @@ void KernelBuilder::launch(Value blocks) {
 
   Value none = arith::ConstantIndexOp::create(host, 0);
   Value one = arith::ConstantIndexOp::create(host, 1);
-  Value some = arith::CmpIOp::create(host, arith::CmpIPredicate::ne, blocks,
-                                     none);
+  Value some =
+      arith::CmpIOp::create(host, arith::CmpIPredicate::ne, blocks, none);
   auto guard = scf::IfOp::create(host, some, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard insertion(host);
   host.setInsertionPointToStart(guard.thenBlock());

@@ -80,8 +80,7 @@ void RowUnits::forEachRow(KernelBuilder &builder, Value rows,
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  Value thread =
-      arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   if (rowsPerBlock == 1)
     return body(block, thread);
   Value row = arith.add(arith.mul(block, rowsPerBlock),
@@ -106,8 +105,8 @@ void RowUnits::forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
       step(arith.add(thread, i * perStep), (i + 1) * perStep <= count);
     return;
   }
-  auto loop = scf::ForOp::create(b, arith.i32(0), arith.i32(steps),
-                                 arith.i32(1));
+  auto loop =
+      scf::ForOp::create(b, arith.i32(0), arith.i32(steps), arith.i32(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   step(arith.add(thread, arith.mul(loop.getInductionVar(), perStep)),
