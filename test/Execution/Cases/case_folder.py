@@ -153,7 +153,7 @@ def read_case(folder):
     layout = data.get("layout")
     layout = PoolLayout.from_json(layout) if layout is not None else None
     args = dict(field(data, "args", dict))
-    if isinstance(args.get("to"), dict):
+    if "to" in args:
         args["to"] = PoolLayout.from_json(args["to"])
     sparse = data.get("sparse")
     if sparse is not None and not isinstance(sparse, dict):

@@ -69,7 +69,8 @@ def mend(point):
         point |= {"contract": "", "floor": None, "apply": ""}
     if point["op"] not in ("append", "quantize_append"):
         point["form"] = ""
-    if point["op"] not in ("quantize_append", "gather"):
+    if point["op"] not in ("quantize_append", "gather") and (
+            point["op"] != "append" or point["scale_dtype"]):
         point["wide"] = ""
     if point["op"] not in ("copy_pages", "move_tokens", "clear_pages"):
         point["one_layer"] = ""
@@ -175,7 +176,9 @@ def _append(rng, builder, point, size):
             "form": point["form"]}
     shape = (*rows, layout.H, layout.D)
     if point["op"] == "append":
-        builder.set("x", random_codes(rng, shape, layout.dtype), layout.dtype)
+        # Without scales other floats are converted.
+        dtype = point["wide"] or layout.dtype
+        builder.set("x", random_codes(rng, shape, dtype), dtype)
         if layout.G:
             builder.set("x_scales", random_scales(
                 rng, (*rows, layout.H, layout.G), layout.scale_dtype),

@@ -14,8 +14,6 @@ WIDE = ("f32", "bf16", "f16")
 
 def _arrays(case):
     """The pools' bytes by name."""
-    if case.layout is None:
-        raise Malformed(f"{case.op} needs a layout")
     if case.sparse_bytes:
         blocks = Sparse(case.sparse_bytes,
                         *need(case, "segment_offsets", "segment_bytes"))
@@ -253,6 +251,8 @@ def run_case(case, runner):
     """Outputs by name."""
     if case.op not in PROGRAMS:
         raise Unsupported(f"operation {case.op}")
+    if case.layout is None:
+        raise Malformed(f"{case.op} needs a layout")
     results = runner.run(case.name, PROGRAMS[case.op](case).program())
     if case.op == "convert_layout":
         # Of the target the outputs are called as those of the source.
