@@ -29,6 +29,7 @@ except ImportError:
 
 import golden_folder
 from case_folder import is_case, read_case
+from compaction import check_compaction
 from comparison import compare, compare_sparse, sparse_pages
 from programs import run_case
 from runner import Runner
@@ -44,6 +45,9 @@ def _pitch(case, name):
 
 def check_case(case, run):
     results = run(case)
+    if case.op == "compact":
+        check_compaction(case, results)
+        return
     for name, expected in case.outputs.items():
         if case.sparse_bytes and name in ("segment_bytes", "segment_offsets"):
             continue

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 
 import number_cases
+import rotary_cases
 import sparse_cases
 from case_builder import CaseBuilder, random_codes, random_numbers, random_scales
 from pool_layout import PoolLayout
@@ -317,7 +318,8 @@ def placements(rng):
 
 
 GROUPS = (padded_batch, tables, neighbours, pages, shapes, launches, placements,
-          number_cases.number_cases, sparse_cases.sparse_cases)
+          number_cases.number_cases, sparse_cases.sparse_cases,
+          rotary_cases.rotary_cases)
 
 
 def fault_cases(seed=0):

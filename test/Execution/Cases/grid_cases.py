@@ -77,9 +77,27 @@ def mend(point):
     return point
 
 
-def layout_of(point, room):
-    """The layout, and the blocks of the value pool; H and L give way where pools
-    would pass `room` bytes."""
+def fit(point, room):
+    """H and L give way where a pool of two blocks would pass `room` bytes."""
+    while point and 2 * page_bytes(layout_of(point)) > room:
+        if point["L"] > 1:
+            point["L"] = 1
+        elif point["H"] > 1:
+            point["H"] = max(h for h in FACTORS["H"] if h < point["H"])
+        else:
+            break
+    return point
+
+
+def page_bytes(layout):
+    return max(layout.page_bytes, layout.scales_page_bytes)
+
+
+def blocks_of(point, room):
+    return int(np.clip(room // max(page_bytes(layout_of(point)), 1), 2, 9))
+
+
+def layout_of(point):
     placement = point["placement"]
     fields = {
         "dtype": point["dtype"], "H": point["H"], "D": point["D"],
@@ -95,16 +113,7 @@ def layout_of(point, room):
         fields |= {"order": "HND"}
     elif placement == "swizzle":
         fields |= {"swizzle": "kv" if point["kv_dim"] == 1 else "v"}
-    while True:
-        layout = PoolLayout.from_json(fields)
-        page = max(layout.page_bytes, layout.scales_page_bytes)
-        if page * 3 <= room or (layout.H == 1 and layout.L == 1):
-            break
-        # The next smaller value of the grid.
-        if layout.L > 1:
-            fields["L"] = 1
-        else:
-            fields["H"] = max([h for h in FACTORS["H"] if h < layout.H])
+    layout = PoolLayout.from_json(fields)
     if placement == "footer":
         fields["footer"] = ceildiv(layout.scale_row_bytes, 8) * 8 + 8
     if placement == "inline" and point["pitch"] == "packed":
@@ -118,9 +127,7 @@ def layout_of(point, room):
                     5 * layout.H * layout.G)
         else:
             fields["page_align"] = 576
-    layout = PoolLayout.from_json(fields)
-    page = max(layout.page_bytes, layout.scales_page_bytes)
-    return layout, int(np.clip(room // max(page, 1), 2, 9))
+    return PoolLayout.from_json(fields)
 
 
 def rows_to_append(rng, builder, form, count_of):
@@ -299,14 +306,14 @@ def grid_cases(count, seed, room, ops=None):
     """Yields `count` cases; pools stay within `room` bytes where H = 1, L = 1
     let them."""
     rng = np.random.default_rng(seed)
-    grid = Pairwise(FACTORS, rng, mend)
+    grid = Pairwise(FACTORS, rng, lambda point: fit(mend(point), room))
     turns = itertools.cycle(ops or MAKERS)
     for number in range(count):
         point = grid.next(op=next(turns))
-        layout, nb = layout_of(point, room)
+        layout, nb = layout_of(point), blocks_of(point, room)
         own = point["table"] == "own" and point["op"] != "convert_layout"
         builder = CaseBuilder(rng, layout, nb, nb + 2, own)
-        # A page op moves whole pages; what is in them may be little.
+        # What is in the pages may be less than all of them.
         size = min(room, 1 << 16)
         args = MAKERS[point["op"]](rng, builder, point, size)
         notes = f"pairwise grid; seed {seed}"

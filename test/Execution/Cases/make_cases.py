@@ -5,7 +5,7 @@
 `--grid N` writes N cases over the grid of page size, head size, granularity,
 heads, sides, layers, dtypes, tables, pitches, placements and operations, sampled
 so that pairs of values come up; `--faults` writes one for each class of fault
-that users of paged caches report.
+that users of paged caches report, and cases about numbers.
 """
 import argparse
 import fnmatch
@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import fault_cases
 import grid_cases
 from case_folder import write_case
+from reference import OPS
 
 
 def main():
@@ -35,17 +36,19 @@ def main():
     arguments = parser.parse_args()
     if arguments.folder.exists() and any(arguments.folder.iterdir()):
         sys.exit(f"make_cases: {arguments.folder} is not empty")
+    grid_ops = [op for op in arguments.op or () if op in grid_cases.MAKERS]
     for op in arguments.op or ():
-        if op not in grid_cases.MAKERS:
-            parser.error(f"no operation {op}; there are "
-                         f"{', '.join(grid_cases.MAKERS)}")
+        if op not in OPS:
+            parser.error(f"no operation {op}; there are {', '.join(OPS)}")
+    if arguments.grid and arguments.op and not grid_ops:
+        parser.error(f"the grid has none of {', '.join(arguments.op)}")
     if arguments.faults:
         for case in fault_cases.fault_cases():
             if (not arguments.op or case.op in arguments.op) and (
                     fnmatch.fnmatch(case.name, arguments.name)):
                 write_case(arguments.folder, case)
     for case in grid_cases.grid_cases(arguments.grid, arguments.seed,
-                                      arguments.pool_bytes, arguments.op):
+                                      arguments.pool_bytes, grid_ops):
         write_case(arguments.folder, case)
 
 
