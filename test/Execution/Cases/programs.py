@@ -182,8 +182,8 @@ def gather(case):
         out = padded_with_poison(shape + [layout.G], "f32")
         text.argument("scales_out", out, "f32", is_output=True, static_dims=2)
         scales = f" scales({text.typed('scales_out')})"
-    text.line(f"kvcache.gather skip %cache into {text.typed('out')}{scales}"
-              f"{_global_scale(text, case)} : {cache_type}")
+    text.line(f"kvcache.gather skip from({cache} : {cache_type}) "
+              f"into({text.typed('out')}){scales}{_global_scale(text, case)}")
     return text
 
 
