@@ -24,8 +24,12 @@ sys.path.insert(0, str(HERE))
 try:
     import numpy as np
 except ImportError:
-    sys.exit("check_cases: needs NumPy; run it by the Python that tools/check "
-             "sets up (.venv/bin/python), or: pip install numpy")
+    # The environment that tools/check makes has it.
+    python = HERE.parents[2] / ".venv" / "bin" / "python"
+    if python.exists() and pathlib.Path(sys.prefix) != python.parents[1]:
+        os.execv(python, [str(python), *sys.argv])
+    sys.exit("check_cases: needs NumPy: pip install numpy, or run tools/check, which "
+             "makes an environment that has it")
 
 import golden_folder
 from case_folder import is_case, read_case

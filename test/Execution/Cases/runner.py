@@ -54,6 +54,9 @@ class Runner:
             unknown = re.search(r"custom op 'kvcache\.(\w+)' is unknown", text)
             if unknown:
                 raise Unsupported(f"there is no operation kvcache.{unknown[1]}")
+            # What the dialect says of an option that it does not have.
+            if re.search(r"error: .*(not supported|unsupported)", text):
+                raise Unsupported(text)
             raise RunFailed(f"kvcache-run ended with {done.returncode}: {text}")
 
     def run(self, name, program):
