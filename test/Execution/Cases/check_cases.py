@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 try:
-    import numpy as np
+    import numpy
 except ImportError:
     # The environment that tools/check makes has it.
     python = HERE.parents[2] / ".venv" / "bin" / "python"
