@@ -115,6 +115,26 @@ def number_cases(rng):
         yield _quantize(rng, f"zeros_{dtype}_e8m0", x, of,
                         {"contract": "power_of_two"})
 
+    # NaN does not count in a granule with numbers, infinity as the largest one.
+    x = rng.uniform(-3, 3, (4, 32)).astype(np.float32)
+    x[0, 5], x[1, 20], x[2, 3:7], x[3, 16:] = np.nan, np.inf, -np.inf, 0
+    x[3, 30] = np.nan
+    for dtype in ("f8E4M3FN", "f8E5M2", "i8", "f4E2M1FN"):
+        for apply in ("inverse", "divide"):
+            for scale_dtype in ("f32", "bf16", "f8E8M0FNU"):
+                of = _layout(dtype, 32, scale_dtype=scale_dtype, g=16)
+                yield _quantize(rng, f"nonfinite_{dtype}_{scale_dtype}_{apply}", x,
+                                of, {"apply": apply})
+    # A granule of NaN alone.
+    x[0, :16] = np.nan
+    for scale_dtype in ("f8E8M0FNU", "f8E4M3FN"):
+        of = _layout("f8E4M3FN", 32, scale_dtype=scale_dtype, g=16)
+        yield _quantize(rng, f"nothing_but_nan_{scale_dtype}", x, of, {})
+    for floor_on in ("scale", "amax"):
+        of = _layout("f8E4M3FN", 32, scale_dtype="f32", g=16)
+        yield _quantize(rng, f"nothing_but_nan_floor_on_{floor_on}", x, of,
+                        {"floor": 0.25, "floor_on": floor_on})
+
     # The scale decides the bytes: 3.0 with 0.5 is 0x4C, with 2.0 it is 0x3C.
     x = np.full((2, 16), 3, np.float32)
     for scale in (0.5, 2.0, 1.0, 4.0):

@@ -187,27 +187,41 @@ def gather(case):
     return text
 
 
-def _page_operation(name, *inputs):
-    """An operation on pages or slots of all sides. `inputs` are (name, its
-    counterpart for the scales pool)."""
+def _layers(case):
+    layers = case.args.get("layers")
+    if layers is None:
+        return ""
+    if not isinstance(layers, list) or not all(
+            isinstance(layer, int) and layer in range(case.layout.L)
+            for layer in layers):
+        raise Malformed(f"args: layers is {layers!r}, the layout has "
+                        f"{case.layout.L}")
+    return f" layers = {layers}"
+
+
+def _page_operation(name, lists, needs_workspace):
+    """An operation on pages or slots of all sides. `lists` are (word, input, its
+    counterpart where scales have ids of their own)."""
 
     def build(case):
         text = ProgramText()
         collection = _page_pools(text, case)
-        operands = [_input(text, case, values, 1) for values, _ in inputs]
-        if _own_ids(case):
-            operands += [_input(text, case, scales if scales in case.inputs
-                                else values, 1, into=scales)
-                         for values, scales in inputs]
-        names, types = zip(*(operand.split(" : ") for operand in operands))
-        layers = case.args.get("layers")
-        if layers is not None and not (isinstance(layers, list) and all(
-                layer in range(case.layout.L) for layer in layers)):
-            raise Malformed(f"args: layers is {layers!r}, the layout has "
-                            f"{case.layout.L}")
-        words = "" if layers is None else f" layers = {layers}"
-        text.line(f"kvcache.{name} skip %collection({', '.join(names)} : "
-                  f"{', '.join(types)}){words} : {collection}")
+        line, longest = f"kvcache.{name} skip %collection", 0
+        for word, values, scales in lists:
+            operands = [_input(text, case, values, 1)]
+            if _own_ids(case):
+                source = scales if scales in case.inputs else values
+                operands.append(_input(text, case, source, 1, into=scales))
+            longest = max([longest] + [len(array) for of, array in text.arguments
+                                       if of in (values, scales)])
+            names, types = zip(*(operand.split(" : ") for operand in operands))
+            line += f" {word}({', '.join(names)} : {', '.join(types)})"
+        if needs_workspace:
+            # Four words for each pair of the longer list.
+            text.argument("workspace", padded_with_poison([4 * longest], "i32"),
+                          "i32", static_dims=0)
+            line += f" workspace({text.typed('workspace')})"
+        text.line(f"{line}{_layers(case)} : {collection}")
         return text
     return build
 
@@ -238,10 +252,13 @@ PROGRAMS = {
     "append": append,
     "quantize_append": quantize_append,
     "gather": gather,
-    "copy_pages": _page_operation("copy_pages", ("pairs", "scale_pairs")),
-    "move_tokens": _page_operation("move_tokens", ("src", "scale_src"),
-                                   ("dst", "scale_dst")),
-    "clear_pages": _page_operation("clear_pages", ("pages", "scale_pages")),
+    "copy_pages": _page_operation("copy_pages", [("pairs", "pairs", "scale_pairs")],
+                                  needs_workspace=True),
+    "move_tokens": _page_operation("move_tokens", [("from", "src", "scale_src"),
+                                                   ("to", "dst", "scale_dst")],
+                                   needs_workspace=True),
+    "clear_pages": _page_operation("clear_pages", [("pages", "pages", "scale_pages")],
+                                   needs_workspace=False),
     "compact": compact,
     "convert_layout": convert_layout,
 }

@@ -36,8 +36,10 @@ def write(numbers, dtype):
         if dtype == "f32":
             return numbers
         if dtype == "i8":
+            numbers = np.where(np.isnan(numbers), np.float32(0), numbers)
             return np.clip(np.rint(numbers), -128, 127).astype(np.int8).view(np.uint8)
         if dtype == "f4E2M1FN":
+            numbers = np.where(np.isnan(numbers), np.float32(6), numbers)
             codes = np.clip(numbers, -6, 6).astype(ml_dtypes.float4_e2m1fn)
             codes = codes.view(np.uint8) & 15
             return codes[..., 0::2] | codes[..., 1::2] << 4
@@ -60,35 +62,37 @@ def power_of_two_code(numbers):
 
 
 def round_up_to_power_of_two(numbers):
-    """f32; 0 stays."""
+    """f32; 0 and NaN stay."""
     mantissa, exponent = np.frexp(numbers)
     up = np.ldexp(np.float32(1), exponent - (mantissa == 0.5)).astype(np.float32)
-    return np.where(numbers > 0, up, np.float32(0))
+    return np.where(numbers > 0, up, numbers)
 
 
 def quantise(x, layout, rule):
     """Codes and stored scales of f32 `x` [..., coded], whose last axis is in
     granules of layout.g. `rule` is `args.quant` of a case."""
-    granules = [x[..., first:first + layout.g]
+    # Infinity counts as the largest number; NaN where there is nothing else.
+    size = np.minimum(np.abs(x), np.finfo(np.float32).max)
+    granules = [size[..., first:first + layout.g]
                 for first in range(0, layout.coded, layout.g)]
-    amax = np.stack([np.abs(part).max(axis=-1) for part in granules], axis=-1)
+    amax = np.stack([np.fmax.reduce(part, axis=-1) for part in granules], axis=-1)
     floor = np.float32(rule["floor"])
     if rule["floor_on"] == "amax":
-        amax = np.maximum(amax, floor)
+        amax = np.fmax(amax, floor)
     scale = amax / np.float32(LARGEST[layout.dtype])
     scale = scale / np.float32(layout.global_scale)
     if rule["floor_on"] == "scale":
-        scale = np.maximum(scale, floor)
+        scale = np.fmax(scale, floor)
     if rule["contract"] == "power_of_two":
         scale = round_up_to_power_of_two(scale)
     scales = write(scale, layout.scale_dtype)
     stored = read(scales, layout.scale_dtype) * np.float32(layout.global_scale)
-    nothing = amax == 0 if layout.scale_dtype == "f8E8M0FNU" else stored == 0
     each = np.repeat(stored, layout.g, axis=-1)[..., :layout.coded]
-    zero = np.repeat(nothing, layout.g, axis=-1)[..., :layout.coded]
     with np.errstate(all="ignore"):
         if rule["apply"] == "divide":
-            numbers = x / each
+            numbers = np.where(each == 0, np.float32(0), x / each)
         else:
-            numbers = x * (np.float32(1) / each)
-    return write(np.where(zero, np.float32(0), numbers), layout.dtype), scales
+            # No inverse counts as 0, which keeps the sign of what it multiplies.
+            inverse = np.float32(1) / each
+            numbers = x * np.where(np.isinf(inverse), np.float32(0), inverse)
+    return write(numbers, layout.dtype), scales
