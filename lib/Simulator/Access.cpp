@@ -118,7 +118,7 @@ char *ptxsim::resolve(Warp &warp, const Inst &inst, unsigned lane,
     uint64_t offset = address & 0xffffffff;
     uint64_t size = block.launch->program->localBytes;
     if (offset + bytes > size ||
-        !checkLocal(warp, inst, lane, uint32_t(offset), bytes, mode))
+        !checkLocal(warp, inst, lane, address, bytes, mode))
       return outOfBounds(warp, inst, lane, address, bytes, space, mode);
     uint64_t thread = warp.index * 32 + lane;
     return block.local.data() + thread * block.launch->localStride + offset;
@@ -204,6 +204,8 @@ void ptxsim::storeHandler(Warp &w, const Inst &i, uint32_t mask) {
       memcpy(p, data, bytes);
     }
   }
+  if (!w.block->launch->program->registerEvents.empty())
+    spreadUnwritten(w, i, mask, addresses);
 }
 
 void ptxsim::loadParamHandler(Warp &w, const Inst &i, uint32_t mask) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Arguments of device functions, and the functions the driver provides.
+#include "Checks.h"
 #include "Handlers.h"
 #include "State.h"
 
@@ -18,6 +19,9 @@ void ptxsim::copyLocalHandler(Warp &w, const Inst &i, uint32_t mask) {
     char *local = w.block->local.data() +
                   (w.index * 32 + l) * w.block->launch->localStride;
     memmove(local + to, local + from, size_t(i.target));
+    uint8_t *written = writtenBytes(w, l, localWindow, 0, Space::Local);
+    if (written)
+      memmove(written + to, written + from, size_t(i.target));
   }
 }
 
@@ -171,6 +175,9 @@ void ptxsim::vprintfHandler(Warp &w, const Inst &i, uint32_t mask) {
       memcpy(w.block->local.data() +
                  (w.index * 32 + l) * w.block->launch->localStride + offset,
              &count, 4);
+      if (uint8_t *written =
+              writtenBytes(w, l, localWindow | offset, 4, Space::Local))
+        memset(written, 1, 4);
     }
   }
 }

@@ -135,16 +135,41 @@ bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
   return true;
 }
 
-bool ptxsim::checkLocal(Warp &warp, const Inst &, unsigned, uint32_t offset,
-                        unsigned bytes, AccessMode) {
-  const Launch &launch = *warp.block->launch;
-  if (!(launch.tools & MemCheck))
-    return true;
-  for (const LocalVariable &variable : launch.program->localVariables)
+static bool insideLocal(const Program &program, uint64_t offset,
+                        unsigned bytes) {
+  for (const LocalVariable &variable : program.localVariables)
     if (offset >= variable.offset &&
         offset + bytes <= uint64_t(variable.offset) + variable.size)
       return true;
   return false;
+}
+
+bool ptxsim::checkLocal(Warp &warp, const Inst &inst, unsigned lane,
+                        uint64_t address, unsigned bytes, AccessMode mode) {
+  const Launch &launch = *warp.block->launch;
+  if (launch.tools & MemCheck &&
+      !insideLocal(*launch.program, address & 0xffffffff, bytes))
+    return false;
+  uint8_t *written = writtenBytes(warp, lane, address, bytes, Space::Local);
+  if (!written)
+    return true;
+  if (mode == AccessMode::Write) {
+    memset(written, 1, bytes);
+    return true;
+  }
+  // Compilers copy structures by wide elements, padding included: an element
+  // of eight bytes or more counts as unwritten if all of it is.
+  unsigned element = inst.size ? inst.size : bytes;
+  for (unsigned at = 0; at + element <= bytes; at += element) {
+    unsigned count = unsigned(
+        std::count(written + at, written + at + element, uint8_t(1)));
+    if (element < 8 ? count == element : count != 0)
+      continue;
+    uninitialised(warp, inst, lane, address + at, element, Space::Local,
+                  "local");
+    memset(written + at, 1, element);
+  }
+  return true;
 }
 
 void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,

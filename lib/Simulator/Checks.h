@@ -59,11 +59,24 @@ private:
 bool checkShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                  uint32_t offset, unsigned bytes, AccessMode mode);
 /// False if the access is outside of every local variable.
-bool checkLocal(Warp &warp, const Inst &inst, unsigned lane, uint32_t offset,
+bool checkLocal(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
                 unsigned bytes, AccessMode mode);
 void checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
                  const Allocation &allocation, uint64_t address, unsigned bytes,
                  AccessMode mode);
+/// Before an instruction: reads of registers that nothing has written are
+/// reported, what it writes is noted. `mask` are the lanes that come here,
+/// `active` those that execute it (RegisterChecks.cpp).
+void checkRegisters(Warp &warp, uint32_t pc, uint32_t mask, uint32_t active);
+/// After a store: memory holds what its registers held, be that nothing.
+void spreadUnwritten(Warp &warp, const Inst &inst, uint32_t mask,
+                     const uint64_t *addresses);
+/// Nothing of a new block's registers and local memory is written.
+void resetInitialisation(Block &block);
+/// Whether each byte at an address has been written; null where that is not
+/// kept.
+uint8_t *writtenBytes(Warp &warp, unsigned lane, uint64_t address,
+                      unsigned bytes, Space space);
 /// Makes the shadow of a block whose shared memory has its size.
 void prepareShadow(Block &block);
 /// Prepares a block's shadow for a new run.

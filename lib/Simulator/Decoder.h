@@ -26,6 +26,17 @@ struct SlotInfo {
   uint32_t offset = 0;
 };
 
+/// The registers a statement reads and writes, by their numbers in the function.
+struct RegisterUse {
+  /// First instruction of the statement.
+  uint32_t pc = 0;
+  std::vector<uint32_t> reads, writes;
+  /// Read, but only to be copied: by a mov, or by a store, which has one entry
+  /// an element, noSlot where that is no register.
+  std::vector<uint32_t> copies;
+  int32_t guard = -1;
+};
+
 /// Lays out one function's registers and variables.
 struct FunctionFrame {
   const ast::Function *function = nullptr;
@@ -37,6 +48,8 @@ struct FunctionFrame {
   int32_t entry = -1;
   bool active = false;
   std::unordered_map<const ast::Variable *, uint32_t> localOffsets;
+  /// Only with DecodeOptions::trackRegisters, in order.
+  std::vector<RegisterUse> uses;
 };
 
 class ProgramBuilder {
@@ -71,6 +84,8 @@ public:
 private:
   friend class Statement;
   bool decodeBody(FunctionFrame &frame, std::string &error);
+  /// Adds what has to be watched of a function's registers (RegisterInit.cpp).
+  void trackRegisters(FunctionFrame &frame, uint32_t begin);
   void layoutShared();
   void assignOffsets();
   bool resolveBranches(FunctionFrame &frame, size_t begin, std::string &error);
@@ -164,11 +179,15 @@ public:
 
   ProgramBuilder &builder;
   const ast::Statement &ast;
+  RegisterUse use;
   Inst inst;
   std::vector<OperandSlot> extra;
   std::string error;
 
 private:
+  uint32_t readSlot(const ast::Operand &operand);
+  uint32_t writeSlot(const ast::Operand &operand);
+
   std::vector<bool> taken;
   bool didEmit = false;
 };

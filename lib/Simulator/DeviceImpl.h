@@ -20,7 +20,7 @@ public:
   /// Of declarations too.
   std::map<const ast::Variable *, uint64_t> aliases;
   /// Kernels decoded so far, by function and decode options.
-  std::map<std::tuple<const ast::Function *, bool, bool>,
+  std::map<std::tuple<const ast::Function *, bool, bool, bool>,
            std::unique_ptr<Program>>
       programs;
 };

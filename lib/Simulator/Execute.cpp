@@ -6,6 +6,7 @@
 // join. A group that runs for long gives way, so that lanes that wait for
 // others of their warp get them.
 #include "Barriers.h"
+#include "Checks.h"
 #include "Handlers.h"
 #include "State.h"
 #include "Trace.h"
@@ -102,7 +103,8 @@ public:
   TurnEnd run() {
     bool counting = warp.block->launch->options->counters;
     bool tracing = bool(warp.block->launch->options->trace);
-    TurnEnd end = counting || tracing ? loop<true>() : loop<false>();
+    bool observed = counting || tracing || !program.registerEvents.empty();
+    TurnEnd end = observed ? loop<true>() : loop<false>();
     worker.warpInstructions += issued;
     worker.threadInstructions += threads;
     return end;
@@ -139,6 +141,8 @@ void Turn::observe(const Inst &inst, uint32_t pc, uint32_t mask,
     if (inst.flow == Flow::Branch && active && active != mask)
       ++c.divergent;
   }
+  if (!program.registerEvents.empty())
+    checkRegisters(warp, pc, mask, active);
   if (warp.block->launch->options->trace)
     traceInstruction(warp, inst, active);
 }

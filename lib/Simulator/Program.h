@@ -77,6 +77,31 @@ struct LocalVariable {
   uint32_t offset = 0, size = 0;
 };
 
+/// A register that may be read before it is written, and the mask of lanes that
+/// have written it.
+struct TrackedRegister {
+  std::string name;
+  uint32_t slot = noSlot;
+};
+
+/// What an instruction does to tracked registers, by their numbers in
+/// Program::trackedRegisters.
+struct RegisterEvent {
+  struct Move {
+    uint32_t to;
+    /// The result counts as written if one of them is.
+    std::vector<uint32_t> from;
+  };
+  /// Must have been written: in the lanes that execute, in those that come here.
+  std::vector<uint32_t> reads, guards;
+  std::vector<uint32_t> writes;
+  std::vector<Move> moves;
+  /// Per element of a store, noSlot where it has been written for certain.
+  std::vector<uint32_t> stored;
+  /// Unknown again: a function has been entered.
+  std::vector<uint32_t> clears;
+};
+
 struct Program {
   const ModuleImpl *module = nullptr;
   const ast::Function *kernel = nullptr;
@@ -102,6 +127,13 @@ struct Program {
   /// Entry points by address value, for indirect calls.
   std::vector<std::pair<uint64_t, int32_t>> functionAddresses;
 
+  /// Only with DecodeOptions::trackRegisters, and if some register may be read
+  /// before it is written: then eventAt, parallel to `code`, gives an index of
+  /// registerEvents or noSlot.
+  std::vector<TrackedRegister> trackedRegisters;
+  std::vector<RegisterEvent> registerEvents;
+  std::vector<uint32_t> eventAt;
+
   uint32_t staticSharedBytes = 0;
   /// Alignment of dynamic shared memory.
   uint32_t dynamicSharedAlign = 16;
@@ -120,6 +152,8 @@ struct DecodeOptions {
   bool instrumented = false;
   /// Gaps between shared variables, and between local ones.
   bool redZones = false;
+  /// Find registers that may be read before they are written.
+  bool trackRegisters = false;
 };
 
 /// Gives the address of a `.global` or `.const` variable; 0 if there is none.

@@ -3,6 +3,7 @@
 // Decodes a kernel and the functions it calls, and lays out registers, shared
 // and local memory.
 #include "Decoder.h"
+#include "Handlers.h"
 
 #include <algorithm>
 #include <tuple>
@@ -114,6 +115,8 @@ void ProgramBuilder::assignOffsets() {
     patch(constant.slot);
   for (Program::SpecialSlot &special : program->specials)
     patch(special.slot);
+  for (TrackedRegister &tracked : program->trackedRegisters)
+    patch(tracked.slot);
 }
 
 // Variables -------------------------------------------------------------------
@@ -300,6 +303,14 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   size_t firstFixup = fixups.size();
   size_t begin = program->code.size();
   own.entry = int32_t(begin);
+  if (options.trackRegisters && &function != &kernel) {
+    // Where the registers of a new call become unknown; no loop leads here.
+    Inst entry;
+    entry.fn = nothingHandler;
+    entry.instClass = uint8_t(InstClass::Control);
+    program->code.push_back(entry);
+    program->info.push_back({function.line, "call", {}, 0});
+  }
   std::vector<uint32_t> statementStart;
   for (const ast::Statement &statement : function.statements) {
     statementStart.push_back(uint32_t(program->code.size()));
@@ -320,6 +331,13 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
     if (program->code.size() > (1u << 24)) {
       error = module.diagnose(statement.line, 0, "kernel is too large");
       return false;
+    }
+    if (options.trackRegisters) {
+      decoder.use.pc = statementStart.back();
+      decoder.use.guard = statement.guard;
+      if (statement.opcode == "mov")
+        decoder.use.copies = std::move(decoder.use.reads);
+      own.uses.push_back(std::move(decoder.use));
     }
   }
   statementStart.push_back(uint32_t(program->code.size()));
@@ -351,6 +369,9 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
       program->code[fixup.inst].target = target;
   }
   fixups.resize(firstFixup);
+
+  if (options.trackRegisters)
+    trackRegisters(own, uint32_t(begin));
 
   for (auto &[address, entry] : program->functionAddresses) {
     size_t index = size_t((address - functionAddressBase) / 16 - 1);

@@ -28,7 +28,8 @@ Block::Block(Block &&other) noexcept
     : launch(other.launch), worker(other.worker), cluster(other.cluster),
       warps(std::move(other.warps)), registers(other.registers),
       registerStride(other.registerStride), shared(std::move(other.shared)),
-      local(std::move(other.local)), shadow(std::move(other.shadow)),
+      local(std::move(other.local)),
+      localWritten(std::move(other.localWritten)), shadow(std::move(other.shadow)),
       async(std::move(other.async)) {
   other.registers = nullptr;
 }
@@ -312,6 +313,7 @@ void Runner::beginBlock(Block &block) {
     fillSpecials(block, warp);
   }
   resetShadow(block);
+  resetInitialisation(block);
   resetAsync(block);
 }
 

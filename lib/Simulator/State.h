@@ -64,6 +64,8 @@ struct Block {
   size_t registerStride = 0;
   std::vector<char> shared;
   std::vector<char> local;
+  /// Per byte of `local`: 1 where written; empty without initcheck.
+  std::vector<uint8_t> localWritten;
   NamedBarrier barriers[16];
   unsigned numFinished = 0;
   std::unique_ptr<SharedShadow> shadow;

@@ -128,6 +128,16 @@ static std::string describe(const ast::Operand &operand,
   return "operand";
 }
 
+uint32_t Statement::readSlot(const ast::Operand &operand) {
+  use.reads.push_back(uint32_t(operand.value));
+  return builder.registerSlot(uint32_t(operand.value));
+}
+
+uint32_t Statement::writeSlot(const ast::Operand &operand) {
+  use.writes.push_back(uint32_t(operand.value));
+  return builder.registerSlot(uint32_t(operand.value));
+}
+
 uint32_t Statement::dst(const ast::Operand &operand, Type type) {
   uint8_t width = 0;
   uint32_t slot = dstWide(operand, type, width);
@@ -159,7 +169,7 @@ uint32_t Statement::dstWide(const ast::Operand &operand, Type type,
          std::string(typeInfo(type).name));
     return noSlot;
   }
-  return builder.registerSlot(uint32_t(operand.value));
+  return writeSlot(operand);
 }
 
 uint32_t Statement::dstPred(const ast::Operand &operand) {
@@ -171,7 +181,7 @@ uint32_t Statement::dstPred(const ast::Operand &operand) {
          describe(operand, builder));
     return noSlot;
   }
-  return builder.registerSlot(uint32_t(operand.value));
+  return writeSlot(operand);
 }
 
 uint32_t Statement::srcPred(const ast::Operand &operand, bool *negated) {
@@ -186,7 +196,7 @@ uint32_t Statement::srcPred(const ast::Operand &operand, bool *negated) {
     fail("expected a predicate, found " + describe(operand, builder));
     return noSlot;
   }
-  return builder.registerSlot(uint32_t(operand.value));
+  return readSlot(operand);
 }
 
 bool Statement::immediate(const ast::Operand &operand, uint64_t &value) {
@@ -208,7 +218,7 @@ uint32_t Statement::srcWide(const ast::Operand &operand, Type type,
            std::string(typeInfo(type).name));
       return noSlot;
     }
-    return builder.registerSlot(uint32_t(operand.value));
+    return readSlot(operand);
   }
   width = uint8_t(registerBytes(type));
   return src(operand, type);
@@ -233,7 +243,7 @@ uint32_t Statement::src(const ast::Operand &operand, Type type) {
            std::to_string(bytes * 8));
       return noSlot;
     }
-    return builder.registerSlot(uint32_t(operand.value));
+    return readSlot(operand);
   }
   case ast::Operand::Integer: {
     if (isFloat(type) && bytes > 2 && typeInfo(type).lanes == 1 &&
@@ -334,7 +344,7 @@ uint32_t Statement::addressSlot(const ast::Operand &base, Space space,
       fail("a 32-bit address in a 64-bit space");
       return noSlot;
     }
-    return builder.registerSlot(uint32_t(base.value));
+    return readSlot(base);
   }
   case ast::Operand::Integer:
     disp = int64_t(uint64_t(base.offset) + base.value);
