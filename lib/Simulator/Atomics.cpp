@@ -88,32 +88,45 @@ template <typename T, AtomicOp Op> T apply(T old, T b, T c) {
     return old == 0 || old > b ? b : T(old - 1);
 }
 
+/// One element of one lane, at `p`; gives the old value.
+template <typename T, AtomicOp Op>
+typename Word<T>::Type applyAt(Warp &w, char *p, T b, T c) {
+  using W = typename Word<T>::Type;
+  W *word = reinterpret_cast<W *>(p);
+  W old = __atomic_load_n(word, __ATOMIC_RELAXED), next;
+  do {
+    next = bitCast<W>(apply<T, Op>(bitCast<T>(old), b, c));
+  } while (!__atomic_compare_exchange_n(word, &old, next, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+  w.modifications += next != old;
+  return old;
+}
+
+/// Inst::count above 1: a vector, whose operands are the elements' results (if
+/// dst is a slot at all) and values. It is atomic by the element.
 template <typename T, AtomicOp Op>
 void atomic(Warp &w, const Inst &i, uint32_t mask) {
   using W = typename Word<T>::Type;
+  unsigned count = i.count ? i.count : 1, bytes = unsigned(sizeof(T)) * count;
   uint64_t addresses[32];
   forLanes(mask, [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
   if (w.block->launch->instrumented)
-    countAccess(w, i, mask, addresses, sizeof(T), AccessMode::Atomic);
+    countAccess(w, i, mask, addresses, bytes, AccessMode::Atomic);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
-    char *p = resolve(w, i, l, addresses[l], sizeof(T), sizeof(T), i.space,
+    char *p = resolve(w, i, l, addresses[l], bytes, bytes, i.space,
                       AccessMode::Atomic);
-    T b = bitCast<T>(W(readLane(w, i.b, sizeof(T), l)));
-    T c = i.c == noSlot ? b : bitCast<T>(W(readLane(w, i.c, sizeof(T), l)));
-    W old = 0;
-    if (p) {
-      W *word = reinterpret_cast<W *>(p);
-      old = __atomic_load_n(word, __ATOMIC_RELAXED);
-      W next;
-      do {
-        next = bitCast<W>(apply<T, Op>(bitCast<T>(old), b, c));
-      } while (!__atomic_compare_exchange_n(
-          word, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
-      w.modifications += next != old;
+    for (unsigned k = 0; k < count; ++k) {
+      const OperandSlot *o = w.operands + i.operands + k;
+      uint32_t source = count == 1 ? i.b : o[i.dst == noSlot ? 0 : count].slot;
+      uint32_t target =
+          count == 1 ? i.dst : i.dst == noSlot ? noSlot : o->slot;
+      T b = bitCast<T>(W(readLane(w, source, sizeof(T), l)));
+      T c = i.c == noSlot ? b : bitCast<T>(W(readLane(w, i.c, sizeof(T), l)));
+      W old = p ? applyAt<T, Op>(w, p + k * sizeof(T), b, c) : W(0);
+      if (target != noSlot)
+        writeLane(w, target, sizeof(T), l, old);
     }
-    if (i.dst != noSlot)
-      writeLane(w, i.dst, sizeof(T), l, old);
   }
 }
 

@@ -195,3 +195,21 @@ void ptxsim::assertFailHandler(Warp &w, const Inst &i, uint32_t mask) {
   report(w, i, l, MemCheck, "assertion", text);
   w.worker->fail(w, text);
 }
+
+void ptxsim::badCallHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned l = unsigned(__builtin_ctz(mask));
+  uint64_t address = w.reg<uint64_t>(i.a)[l];
+  const Launch &launch = *w.block->launch;
+  const ast::Function *function =
+      functionAt(*launch.program->module, address);
+  char number[32];
+  snprintf(number, sizeof number, "0x%llx",
+           static_cast<unsigned long long>(address));
+  std::string text =
+      "call of " +
+      (function ? "function '" + std::string(function->name) +
+                      "', whose parameters differ or which is running already"
+                : "address " + std::string(number) + ", which is no function");
+  report(w, i, l, MemCheck, "bad-call", text);
+  w.worker->fail(w, text);
+}

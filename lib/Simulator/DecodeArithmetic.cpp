@@ -55,6 +55,8 @@ void emitRounded(Statement &s, Type type, Handler fn) {
 }
 
 template <IntOp Int, FloatOp Float> void decodeAddSub(Statement &s) {
+  if (decodeMixedFloat(s, Float, 2))
+    return;
   bool carryOut = s.take("cc");
   bool saturate = s.has("sat");
   Type type = s.needType();
@@ -128,6 +130,8 @@ void decodeMul(Statement &s) {
 }
 
 void decodeFma(Statement &s) {
+  if (decodeMixedFloat(s, FloatOp::Fma, 3))
+    return;
   Type type = s.needType();
   uint8_t flags = takeFloatFlags(s);
   FloatOp op = s.take("relu") ? FloatOp::FmaRelu : FloatOp::Fma;
@@ -138,10 +142,8 @@ void decodeFma(Statement &s) {
 }
 
 void decodeMad(Statement &s) {
-  if (s.has("cc")) {
-    s.fail("mad with carry is not supported");
-    return;
-  }
+  if (s.has("cc"))
+    return decodeMadCarry(s);
   Type type = s.needType();
   if (isFloat(type)) {
     uint8_t flags = takeFloatFlags(s);
@@ -440,7 +442,11 @@ template <FloatOp Op> void decodeRoot(Statement &s) {
   uint8_t flags = s.take("ftz") ? FloatFtz : 0;
   Type type = s.needType();
   plainOperands(s, type, 1);
-  // rcp.approx.ftz.f64 and its like truncate the mantissa: not shown right.
+  if (type == Type::F64 && approx && flags && Op != FloatOp::Sqrt) {
+    s.emit(InstClass::Special, Op == FloatOp::Rcp ? coarseRcpHandler
+                                                  : coarseRsqrtHandler);
+    return;
+  }
   if (type == Type::F64 && approx && Op != FloatOp::Rsqrt) {
     s.fail("unsupported combination of modifiers and types");
     return;

@@ -379,6 +379,48 @@ void decodeSetp(Statement &s) {
   }
 }
 
+/// set of packed halves: each half of the result is all ones or 1.0.
+void decodePackedSet(Statement &s, const CompareRow &row, Type to, Type from,
+                     int combine, bool ftz) {
+  uint64_t yes = to == Type::U32 || to == Type::S32 ? 0xffff
+                 : to != from                       ? 0
+                 : to == Type::F16x2                ? 0x3c00
+                                                    : 0x3f80;
+  if (!yes) {
+    s.fail("unsupported types");
+    return;
+  }
+  uint32_t cmp[2] = {s.builder.newSlot(0), s.builder.newSlot(0)};
+  s.inst.dst = cmp[0];
+  s.inst.c = cmp[1];
+  s.inst.a = s.src(1, from);
+  s.inst.b = s.src(2, from);
+  s.emit(InstClass::Predicate, compareFor(s, row, from, ftz));
+  uint32_t halves[2];
+  for (int k = 0; k < 2; ++k) {
+    if (combine >= 0) {
+      static constexpr PredOp ops[] = {PredOp::And, PredOp::Or, PredOp::Xor};
+      bool negated = false;
+      s.inst.dst = s.inst.a = cmp[k];
+      s.inst.b = s.srcPred(s.operand(3), &negated);
+      s.inst.flags = negated ? 2 : 0;
+      s.emit(InstClass::Predicate, isa().predicate(ops[combine]));
+    }
+    s.inst.dst = halves[k] = s.builder.newSlot(2);
+    s.inst.a = s.builder.constant(yes, 2);
+    s.inst.b = s.builder.constant(0, 2);
+    s.inst.c = cmp[k];
+    s.emit(InstClass::Move, isa().select(2));
+  }
+  for (uint32_t half : halves)
+    s.addOperand(half, 2);
+  s.inst.dst = s.dst(0, to);
+  s.inst.size = 2;
+  s.inst.count = 2;
+  s.inst.aWidth = s.inst.dstWidth = 4;
+  s.emit(InstClass::Move, packHandler);
+}
+
 /// set: compares into a register, all ones or 1.0.
 void decodeSet(Statement &s) {
   const CompareRow *row = takeCompare(s);
@@ -393,7 +435,9 @@ void decodeSet(Statement &s) {
                  : to == Type::F16                    ? 0x3c00
                  : to == Type::BF16                   ? 0x3f80
                                                       : 0;
-  if (!yes || typeInfo(from).lanes != 1) {
+  if (from == Type::F16x2 || from == Type::BF16x2)
+    return decodePackedSet(s, *row, to, from, combine, ftz);
+  if (!yes) {
     s.fail("unsupported types");
     return;
   }

@@ -163,7 +163,9 @@ void decodeAtomic(Statement &s, bool isRed) {
   bool cluster = s.has("shared::cluster");
   Space space = s.takeSpace();
   bool noftz = s.take("noftz");
+  unsigned count = takeVector(s);
   s.takeCacheHints();
+  bool policy = s.take("L2::cache_hint");
   Type type = s.needType();
   bool narrow = isFloat(type) && sizeOf(type) <= 4 && type != Type::F32;
   if (narrow != noftz) {
@@ -172,16 +174,44 @@ void decodeAtomic(Statement &s, bool isRed) {
   }
   size_t first = isRed ? 0 : 1;
   bool isCas = row->op == AtomicOp::Cas;
-  if (!s.expectOperands(first + (isCas ? 3 : 2)) || s.failed())
+  size_t operands = first + (isCas ? 3 : 2);
+  if (!s.expectOperands(operands + policy) || s.failed())
     return;
+  if (policy)
+    s.src(operands, Type::B64);
   if (isRed && (isCas || row->op == AtomicOp::Exch)) {
     s.fail("red has no ." + std::string(row->name));
     return;
   }
   bool discards = isRed || s.operand(0).kind == ast::Operand::Discard;
   s.address(s.operand(first), space);
-  s.inst.dst = discards ? noSlot : s.dst(0, type);
-  s.inst.b = s.src(first + 1, type);
+  if (count > 1) {
+    bool fits = row->op == AtomicOp::Add && space != Space::Shared &&
+                ((type == Type::F32 && count <= 4) ||
+                 ((type == Type::F16x2 || type == Type::BF16x2) &&
+                  count <= 4) ||
+                 type == Type::F16 || type == Type::BF16);
+    if (!fits) {
+      s.fail("unsupported type or operation of a vector");
+      return;
+    }
+    for (size_t which = discards ? 1 : 0; which < 2; ++which) {
+      const ast::Operand &vector = s.operand(which ? first + 1 : 0);
+      if (vector.kind != ast::Operand::Vector ||
+          vector.elements.size() != count) {
+        s.fail("expected " + std::to_string(count) + " elements in braces");
+        return;
+      }
+      for (const ast::Operand &element : vector.elements)
+        s.addOperand(which ? s.src(element, type) : s.dst(element, type),
+                     uint8_t(sizeOf(type)));
+    }
+    s.inst.count = uint8_t(count);
+    s.inst.dst = discards ? noSlot : s.extra[0].slot;
+  } else {
+    s.inst.dst = discards ? noSlot : s.dst(0, type);
+    s.inst.b = s.src(first + 1, type);
+  }
   if (isCas)
     s.inst.c = s.src(first + 2, type);
   s.inst.flags = uint8_t(AccessStrong | (cluster ? AccessCluster : 0));

@@ -72,7 +72,10 @@ public:
   /// Decodes a function if that has not happened; its frame, null on error.
   FunctionFrame *functionFrame(const ast::Function &function,
                                std::string &error);
-  uint64_t functionAddress(const ast::Function &function);
+  /// The frame of a function that has been decoded, else null.
+  FunctionFrame *decodedFrame(const ast::Function &function);
+  /// Functions whose address the module takes.
+  const std::vector<const ast::Function *> &addressedFunctions();
 
   const ModuleImpl &module;
   const ast::Function &kernel;
@@ -104,6 +107,8 @@ private:
   std::map<const ast::Function *, std::unique_ptr<FunctionFrame>> frames;
   std::unordered_map<const ast::Variable *, uint32_t> sharedOffsets;
   std::vector<Fixup> fixups;
+  std::vector<const ast::Function *> addressed;
+  bool foundAddressed = false;
 };
 
 /// One statement on its way to instructions. Errors stick: the first is kept.
@@ -164,6 +169,14 @@ public:
     extra.push_back(o);
   }
 
+  /// Instructions are emitted under the statement's guard, or under another
+  /// predicate (noSlot: none).
+  void guardByStatement() { ownGuard = false; }
+  void guardBy(uint32_t slot) {
+    ownGuard = true;
+    guardSlot = slot;
+  }
+
   bool fail(std::string message);
   bool failed() const { return !error.empty(); }
   /// Appends the instruction under the statement's guard.
@@ -190,6 +203,8 @@ private:
 
   std::vector<bool> taken;
   bool didEmit = false;
+  bool ownGuard = false;
+  uint32_t guardSlot = noSlot;
 };
 
 using DecodeFunction = void (*)(Statement &statement);
@@ -201,10 +216,17 @@ struct DecodeEntry {
 extern const DecodeEntry arithmeticDecoders[];
 extern const DecodeEntry dataDecoders[];
 extern const DecodeEntry memoryDecoders[];
+extern const DecodeEntry callDecoders[];
 extern const DecodeEntry controlDecoders[];
 extern const DecodeEntry collectiveDecoders[];
 extern const DecodeEntry asyncDecoders[];
 extern const DecodeEntry matrixDecoders[];
+extern const DecodeEntry wideDecoders[];
+
+/// mad.cc and madc (DecodeWide.cpp)
+void decodeMadCarry(Statement &statement);
+/// False if the statement's types are not mixed (DecodeWide.cpp).
+bool decodeMixedFloat(Statement &statement, FloatOp op, size_t sources);
 
 /// Null if there is no special register of that name.
 const Special *findSpecial(std::string_view name);

@@ -107,9 +107,9 @@ static Status initialise(const LoadedModule &loaded,
     if (const ast::Variable *target = module.findVariable(relocation.symbol)) {
       auto it = loaded.addresses.find(target);
       address = it == loaded.addresses.end() ? 0 : it->second;
-    } else if (module.findFunction(relocation.symbol)) {
-      // Only indirect calls could use it, which are not supported.
-      address = functionAddressBase;
+    } else if (const ast::Function *function =
+                   module.findFunction(relocation.symbol)) {
+      address = functionAddress(module, *function);
     }
     if (!address)
       return Status::error(module.diagnose(variable.line, 0,

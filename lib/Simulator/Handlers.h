@@ -90,6 +90,37 @@ void yieldHandler(Warp &, const Inst &, uint32_t);
 void copyLocalHandler(Warp &, const Inst &, uint32_t);
 void vprintfHandler(Warp &, const Inst &, uint32_t);
 void assertFailHandler(Warp &, const Inst &, uint32_t);
+/// A call of an address that is no function the call can take.
+void badCallHandler(Warp &, const Inst &, uint32_t);
+
+// Rare forms (WideHandlers.cpp)
+/// SIMD video instructions: Inst::op is the operation.
+enum class VideoOp : uint8_t {
+  Add,
+  Sub,
+  Average,
+  Min,
+  Max,
+  Absdiff,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge
+};
+/// Inst::flags.
+enum : uint8_t {
+  VideoSignedA = 1,
+  VideoSignedB = 2,
+  VideoSignedD = 4,
+  VideoSaturate = 8,
+  VideoAccumulate = 16
+};
+void videoHandler(Warp &, const Inst &, uint32_t);
+/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64.
+void coarseRcpHandler(Warp &, const Inst &, uint32_t);
+void coarseRsqrtHandler(Warp &, const Inst &, uint32_t);
 
 } // namespace ptxsim
 

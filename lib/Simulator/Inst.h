@@ -35,7 +35,6 @@ enum class Flow : uint8_t {
   Branch,
   BranchIndexed,
   Call,
-  CallIndirect,
   Return,
   Exit,
   /// Rendezvous of the block (or of a named subset).

@@ -193,6 +193,19 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
                                 std::to_string(program->localBytes) +
                                 " bytes a thread is too much"));
 
+  bool hasGridBarrier = false;
+  for (const Program::SpecialSlot &slot : program->specials)
+    hasGridBarrier |= slot.special == Special::GridWorkspaceLow;
+  if (hasGridBarrier) {
+    Result<void *> workspace = device.memory.allocate(
+        64, "workspace of the grid's barrier", AllocationKind::Global,
+        device.options.trackInitialisation);
+    if (!workspace.ok())
+      return refuse(workspace.status());
+    launch.gridWorkspace = uint64_t(*workspace);
+    device.memory.setWritten(launch.gridWorkspace, 64);
+  }
+
   unsigned threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
   if (options.tools & RaceCheck)
@@ -218,6 +231,8 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   for (std::thread &thread : running)
     thread.join();
   device.memory.setHostAccess(false);
+  if (launch.gridWorkspace)
+    device.memory.release(launch.gridWorkspace);
 
   LaunchResult result;
   mergeFindings(workers, result, options.reportLimit);

@@ -55,7 +55,10 @@ enum class Special : uint8_t {
   LanemaskGe,
   DynamicSmemSize,
   TotalSmemSize,
-  IsExplicitCluster
+  IsExplicitCluster,
+  /// Address of the workspace that grid-wide barriers use, in two halves.
+  GridWorkspaceHigh,
+  GridWorkspaceLow
 };
 
 /// Where an instruction comes from.
@@ -124,9 +127,6 @@ struct Program {
     uint32_t slot;
   };
   std::vector<SpecialSlot> specials;
-  /// Entry points by address value, for indirect calls.
-  std::vector<std::pair<uint64_t, int32_t>> functionAddresses;
-
   /// Only with DecodeOptions::trackRegisters, and if some register may be read
   /// before it is written: then eventAt, parallel to `code`, gives an index of
   /// registerEvents or noSlot.
@@ -165,9 +165,12 @@ Result<std::unique_ptr<Program>> decode(const ModuleImpl &module,
                                         const DecodeOptions &options,
                                         const AddressOf &addressOf);
 
-/// Device functions have addresses for indirect calls: the index of the
-/// function in its module above this base.
+/// Device functions have addresses for indirect calls: numbers above this base.
 constexpr uint64_t functionAddressBase = 0x0400000000000000;
+uint64_t functionAddress(const ModuleImpl &module,
+                         const ast::Function &function);
+/// The function of an address, null if it is none.
+const ast::Function *functionAt(const ModuleImpl &module, uint64_t address);
 
 } // namespace ptxsim
 

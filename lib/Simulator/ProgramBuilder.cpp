@@ -121,11 +121,24 @@ void ProgramBuilder::assignOffsets() {
 
 // Variables -------------------------------------------------------------------
 
+static bool callsByAddress(const ast::Function &function) {
+  for (const ast::Statement &statement : function.statements)
+    if (statement.opcode == "call")
+      for (const ast::Operand &operand : statement.operands)
+        if (operand.kind == ast::Operand::Register)
+          return true;
+  return false;
+}
+
 void ProgramBuilder::layoutShared() {
   std::vector<const ast::Function *> order{&kernel};
   std::vector<const ast::Variable *> variables;
   for (size_t i = 0; i < order.size(); ++i) {
     const ast::Function *function = order[i];
+    if (callsByAddress(*function))
+      for (const ast::Function *callee : addressedFunctions())
+        if (std::find(order.begin(), order.end(), callee) == order.end())
+          order.push_back(callee);
     for (const ast::Variable *used : function->usedVariables)
       if (used->space == Space::Shared)
         variables.push_back(used);
@@ -214,21 +227,24 @@ ProgramBuilder::variableAddress(const ast::Variable &variable) {
   }
 }
 
-uint64_t ProgramBuilder::functionAddress(const ast::Function &function) {
-  uint64_t index = 0;
+uint64_t ptxsim::functionAddress(const ModuleImpl &module,
+                                 const ast::Function &function) {
+  uint64_t index = 1;
   for (const ast::Function &candidate : module.functions) {
-    ++index;
     if (&candidate == &function)
       break;
+    ++index;
   }
-  uint64_t address = functionAddressBase + index * 16;
-  // Whoever takes the address may call it: decode it too.
-  auto &known = program->functionAddresses;
-  for (auto &entry : known)
-    if (entry.first == address)
-      return address;
-  known.emplace_back(address, -1);
-  return address;
+  return functionAddressBase + index * 16;
+}
+
+const ast::Function *ptxsim::functionAt(const ModuleImpl &module,
+                                        uint64_t address) {
+  uint64_t index = (address - functionAddressBase) / 16;
+  return address < functionAddressBase || address % 16 || index == 0 ||
+                 index > module.functions.size()
+             ? nullptr
+             : &module.functions[size_t(index) - 1];
 }
 
 // Functions -------------------------------------------------------------------
@@ -238,15 +254,17 @@ FunctionFrame *ProgramBuilder::functionFrame(const ast::Function &function,
   std::unique_ptr<FunctionFrame> &entry = frames[&function];
   if (entry) {
     if (entry->active) {
-      error = "function '" + std::string(function.name) +
-              "' calls itself; recursion is not supported";
+      error = module.diagnose(function.line, 0,
+                              "function '" + std::string(function.name) +
+                                  "' calls itself; recursion is not supported");
       return nullptr;
     }
     return entry.get();
   }
   if (!function.hasBody) {
-    error = "function '" + std::string(function.name) +
-            "' is declared but not defined";
+    error = module.diagnose(function.line, 0,
+                            "function '" + std::string(function.name) +
+                                "' is declared but not defined");
     return nullptr;
   }
   if (!function.error.ok()) {
@@ -268,6 +286,43 @@ FunctionFrame *ProgramBuilder::functionFrame(const ast::Function &function,
   return ok ? result : nullptr;
 }
 
+FunctionFrame *ProgramBuilder::decodedFrame(const ast::Function &function) {
+  auto it = frames.find(&function);
+  bool decoded = it != frames.end() && it->second && !it->second->active;
+  return decoded ? it->second.get() : nullptr;
+}
+
+static void findFunctions(const ModuleImpl &module, const ast::Operand &operand,
+                          std::vector<const ast::Function *> &found) {
+  if (operand.kind == ast::Operand::Name)
+    if (const ast::Function *function = module.findFunction(operand.name))
+      found.push_back(function);
+  for (const ast::Operand &element : operand.elements)
+    findFunctions(module, element, found);
+}
+
+const std::vector<const ast::Function *> &ProgramBuilder::addressedFunctions() {
+  if (foundAddressed)
+    return addressed;
+  foundAddressed = true;
+  std::vector<const ast::Function *> found;
+  for (const ast::Variable &variable : module.variables)
+    for (const ast::Relocation &relocation : variable.relocations)
+      if (const ast::Function *f = module.findFunction(relocation.symbol))
+        found.push_back(f);
+  for (const ast::Function &function : module.functions)
+    for (const ast::Statement &statement : function.statements)
+      if (statement.opcode != "call")
+        for (const ast::Operand &operand : statement.operands)
+          findFunctions(module, operand, found);
+  // In the order of the module, each once.
+  for (const ast::Function &function : module.functions)
+    if (function.hasBody && !function.isEntry &&
+        std::find(found.begin(), found.end(), &function) != found.end())
+      addressed.push_back(&function);
+  return addressed;
+}
+
 /// The direct callees of a function, so that they are decoded first: code of a
 /// callee lies before its caller's, which lets divergent lanes meet again after
 /// a call when the lowest program counter runs first.
@@ -286,6 +341,7 @@ static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
     auto *map = new std::unordered_map<std::string_view, DecodeFunction>();
     for (const DecodeEntry *family :
          {arithmeticDecoders, dataDecoders, memoryDecoders, controlDecoders,
+          callDecoders, wideDecoders,
           collectiveDecoders, asyncDecoders, matrixDecoders})
       for (; family->decode; ++family)
         (*map)[family->opcode] = family->decode;
@@ -299,6 +355,15 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   for (const ast::Function *callee : callees(module, function))
     if (!functionFrame(*callee, error))
       return false;
+
+  if (callsByAddress(function))
+    for (const ast::Function *callee : addressedFunctions()) {
+      auto known = frames.find(callee);
+      bool isRunning = known != frames.end() && known->second &&
+                       known->second->active;
+      if (!isRunning && !functionFrame(*callee, error))
+        return false;
+    }
 
   size_t firstFixup = fixups.size();
   size_t begin = program->code.size();
@@ -373,10 +438,5 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   if (options.trackRegisters)
     trackRegisters(own, uint32_t(begin));
 
-  for (auto &[address, entry] : program->functionAddresses) {
-    size_t index = size_t((address - functionAddressBase) / 16 - 1);
-    if (&module.functions[index] == &function)
-      entry = own.entry;
-  }
   return true;
 }

@@ -254,6 +254,10 @@ void Runner::fillSpecials(Block &block, Warp &warp) {
       return launch.sharedBytes;
     case Special::IsExplicitCluster:
       return launch.clusterBlocks > 1;
+    case Special::GridWorkspaceHigh:
+      return uint32_t(launch.gridWorkspace >> 32);
+    case Special::GridWorkspaceLow:
+      return uint32_t(launch.gridWorkspace);
     default:
       return 0;
     }

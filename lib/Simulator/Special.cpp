@@ -47,7 +47,9 @@ const Special *ptxsim::findSpecial(std::string_view name) {
       {"%lanemask_ge", Special::LanemaskGe},
       {"%dynamic_smem_size", Special::DynamicSmemSize},
       {"%total_smem_size", Special::TotalSmemSize},
-      {"%is_explicit_cluster", Special::IsExplicitCluster}};
+      {"%is_explicit_cluster", Special::IsExplicitCluster},
+      {"%envreg1", Special::GridWorkspaceHigh},
+      {"%envreg2", Special::GridWorkspaceLow}};
   for (const Row &row : rows)
     if (row.name == name)
       return &row.special;

@@ -159,6 +159,8 @@ struct Launch {
   uint32_t tools = 0;
   bool instrumented = false;
   std::vector<char> params;
+  /// Of grid-wide barriers; 0 where the kernel has none.
+  uint64_t gridWorkspace = 0;
   /// Only for the race check, which runs on one worker.
   std::unique_ptr<GlobalRaces> globalRaces;
 

@@ -314,7 +314,7 @@ uint32_t Statement::src(const ast::Operand &operand, Type type) {
         fail("the address of a function needs 64 bits");
         return noSlot;
       }
-      return builder.constant(builder.functionAddress(*function), 8);
+      return builder.constant(functionAddress(builder.module, *function), 8);
     }
     fail(operand.name[0] == '%'
              ? "unknown register '" + std::string(operand.name) + "'"
@@ -410,7 +410,9 @@ void Statement::emit(InstClass instClass, Handler fn) {
   }
   inst.fn = fn;
   inst.instClass = uint8_t(instClass);
-  if (ast.guard >= 0) {
+  if (ownGuard) {
+    inst.guard = guardSlot;
+  } else if (ast.guard >= 0) {
     inst.guard = builder.registerSlot(uint32_t(ast.guard));
     inst.guardNegated = ast.guardNegated;
   }

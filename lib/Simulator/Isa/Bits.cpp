@@ -256,10 +256,10 @@ template <typename T, bool In, bool Out, bool Subtract>
 void carry(Warp &w, const Inst &i, uint32_t mask) {
   T *d = w.reg<T>(i.dst);
   const T *a = w.reg<T>(i.a), *b = w.reg<T>(i.b);
+  // A subtraction adds the complement; its flag is that sum's carry, so set
+  // where nothing was borrowed. nvcc's division of 128-bit integers reads it by
+  // addc.
   uint32_t in = In ? w.pred(i.c) : Subtract ? ~0u : 0u;
-  // For a subtraction the flag holds the borrow.
-  if (In && Subtract)
-    in = ~in;
   uint32_t out = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
@@ -270,7 +270,7 @@ void carry(Warp &w, const Inst &i, uint32_t mask) {
     out |= uint32_t(sum >> bitsOf<T> & 1) << l;
   }
   if (Out)
-    w.setPred(i.c, Subtract ? ~out : out, mask);
+    w.setPred(i.c, out, mask);
 }
 
 #define PTXSIM_PICK_BITS(TEMPLATE)                                             \

@@ -150,6 +150,33 @@ def extended_precision():
             table(lambda x, y, z, w: function(x << 64 | z << 32 | x,
                                               w << 64 | w << 32 | y) >> 32,
                   64, a, b, c, e), setup=".reg .b32 lo, mid, hi;"))
+    # The flag after a subtraction is set where nothing was borrowed.
+    cases.append(Case("sub.cc.u32 lo, {a}, {b}; addc.u32 {d}, {c}, {e}", 32,
+                      table(lambda x, y, z, w: z + w + (x >= y), 32, a, b, c, e),
+                      setup=".reg .b32 lo;"))
+    # {e,c} + a * b in 64 bits, and the carry out of 96 bits with a third word.
+    cases.append(Case(
+        "mad.lo.cc.u32 lo, {a}, {b}, {c}; madc.hi.u32 hi, {a}, {b}, {e}; "
+        "mov.b64 {d}, {{lo, hi}}", 64,
+        table(lambda x, y, z, w: x * y + (w << 32 | z), 64, a, b, c, e),
+        setup=".reg .b32 lo, hi;"))
+    cases.append(Case(
+        "mad.lo.cc.u32 lo, {a}, {b}, {c}; madc.hi.cc.u32 hi, {a}, {b}, {e}; "
+        "addc.u32 top, {a}, 0; mov.b64 {d}, {{hi, top}}", 64,
+        table(lambda x, y, z, w: (x * y + (x << 64 | w << 32 | z)) >> 32, 64,
+              a, b, c, e), setup=".reg .b32 lo, hi, top;"))
+    cases.append(Case(
+        "mad.hi.cc.s32 lo, {a}, {b}, {c}; addc.u32 hi, 0, 0; "
+        "mov.b64 {d}, {{lo, hi}}", 64,
+        table(lambda x, y, z: (signed(x, 32) * signed(y, 32) >> 32 & 0xffffffff) + z,
+              64, a, b, c), setup=".reg .b32 lo, hi;"))
+    # Four words from 64-bit ones.
+    cases.append(Case(
+        "mov.b64 p, {{{a}, {b}}}; mov.b64 q, {{{c}, {e}}}; "
+        "mad.lo.cc.u64 lo, p, q, p; madc.hi.u64 {d}, p, q, q", 64,
+        table(lambda x, y, z, w: ((y << 32 | x) * (w << 32 | z) +
+                                  ((w << 32 | z) << 64 | (y << 32 | x))) >> 64,
+              64, a, b, c, e), setup=".reg .b64 p, q, lo;"))
     for sign in "us":
         def view(x):
             return signed(x, 32) if sign == "s" else x

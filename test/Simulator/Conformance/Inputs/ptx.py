@@ -31,17 +31,17 @@ class Case:
         self.where, self.setup = where, setup
 
 
-def _kernel(inputs, cases, size, target, version):
+def _kernel(inputs, cases, size, target, version, variables):
     lines = [
-        f".version {version}", f".target {target}", ".address_size 64",
+        f".version {version}", f".target {target}", ".address_size 64", variables,
         ".visible .entry conformance(",
     ]
     params = [f"  .param .u64 in{k}" for k in range(len(inputs))]
     lines.append(",\n".join(params + ["  .param .u64 out"]))
     lines += [
         ")", "{",
-        "  .reg .b32 %i<4>;", "  .reg .b64 %p<16>, %index, %out, %address;",
-        "  .reg .b16 %h<16>; .reg .b32 %r<16>; .reg .b64 %d<16>;",
+        "  .reg .b32 %i<4>;", "  .reg .b64 %p<32>, %index, %out, %address;",
+        "  .reg .b16 %h<32>; .reg .b32 %r<32>; .reg .b64 %d<32>;",
         "  mov.u32 %i0, %tid.x;", "  mov.u32 %i1, %ctaid.x;",
         "  mov.u32 %i2, %ntid.x;", "  mad.lo.u32 %i3, %i1, %i2, %i0;",
         "  cvt.u64.u32 %index, %i3;", "  ld.param.u64 %out, [out];",
@@ -65,12 +65,12 @@ def _kernel(inputs, cases, size, target, version):
         lines.append("  {")
         if case.setup:
             lines.append("    " + case.setup)
-        text = case.text.format(d=f"%{prefix}15", **names)
+        text = case.text.format(d=f"%{prefix}31", **names)
         lines += ["    " + part.strip() + ";"
                   for part in text.rstrip("; ").split(";")]
         lines += [
             f"    mad.lo.u64 %address, %index, {step}, %out;",
-            f"    st.global.{store} [%address+{offset}], %{prefix}15;", "  }",
+            f"    st.global.{store} [%address+{offset}], %{prefix}31;", "  }",
         ]
         offset += size * step
     lines += ["  ret;", "}", ""]
@@ -98,13 +98,14 @@ class Suite:
         if self.failures <= 40:
             print(message)
 
-    def group(self, name, inputs, cases, target="sm_90a", version="8.8"):
+    def group(self, name, inputs, cases, target="sm_90a", version="8.8",
+              globals=""):
         """`inputs` maps the names used in the texts to unsigned arrays of one
-        length."""
+        length, `globals` declares variables of the module."""
         length = len(next(iter(inputs.values())))
         size = -(-length // BLOCK) * BLOCK
         padded = {k: np.resize(v, size) for k, v in inputs.items()}
-        text, total = _kernel(padded, cases, size, target, version)
+        text, total = _kernel(padded, cases, size, target, version, globals)
         base = os.path.join(self.directory, f"{self.groups:02}-{name}")
         self.groups += 1
         with open(base + ".ptx", "w") as file:
