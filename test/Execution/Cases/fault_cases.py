@@ -8,7 +8,8 @@ import numpy as np
 import number_cases
 import rotary_cases
 import sparse_cases
-from case_builder import CaseBuilder, random_codes, random_numbers, random_scales
+from case_builder import (CaseBuilder, poisoned_pools, random_codes,
+                          random_numbers, random_scales)
 from pool_layout import PoolLayout
 from reference_numbers import write
 
@@ -281,6 +282,59 @@ def launches(rng):
                  out_dtype="f32", scales=False)
 
 
+def compactions(rng):
+    """Live pages behind one another, in one another's places, and shared."""
+    tables = {
+        "reversed": ([[4, 3], [2, 1]], [[1, 2], [5, 4]]),
+        "cycle": ([[1, 2], [3, 0]], [[3, 0], [1, 2]]),
+        "in_place": ([[0, 1], [2, 3]], [[0, 1], [2, 3]]),
+        "shared_prefix": ([[4, 3], [4, 1]], [[5, 0], [5, 2]]),
+        "dead_columns": ([[4, 0], [9, 9]], [[3, 0], [9, 9]]),
+        "nothing_live": ([[7, 8], [9, 9]], [[7, 8], [9, 9]]),
+    }
+    lengths = {"dead_columns": [3, 0], "nothing_live": [0, 0]}
+    for own, (name, pair) in itertools.product((False, True), tables.items()):
+        b = CaseBuilder(rng, layout(**SCALED, L=2), 5, 6, own)
+        b.everything()
+        b.set("lookup_table", pair[0], "u32")
+        if own:
+            b.set("scales_lookup_table", pair[1], "u32")
+        b.set("cache_lengths", lengths.get(name, [7, 5]), "u32")
+        yield b.case(f"compact_{name}_{'own' if own else 'shared'}", "compact")
+
+
+def conversions(rng):
+    """To and from the layouts that others publish."""
+    row656 = dict(dtype="f8E4M3FN", H=1, D=576, is_mla=True, scale_dtype="f32",
+                  g=128, rope=64)
+    model1 = dict(dtype="f8E4M3FN", H=1, D=512, is_mla=True, rope=64, g=64,
+                  scale_dtype="f8E8M0FNU")
+    indexer = dict(dtype="f8E4M3FN", H=1, D=128, is_mla=True, scale_dtype="f32",
+                   g=128)
+    heads = dict(dtype="f8E4M3FN", H=2, D=64, scale_dtype="f32", g=64)
+    nvfp4 = dict(dtype="f4E2M1FN", H=2, D=64, scale_dtype="f8E4M3FN", g=16)
+    inline, split = {"placement": "inline"}, {"placement": "page_split"}
+    pairs = {
+        "row656": (row656 | inline, row656 | split),
+        "model1": (model1 | split | {"footer": 8, "page_align": 576},
+                   model1 | inline),
+        "indexer": (indexer | split, indexer),
+        "token_head": (heads | inline, heads),
+        "kv_inner": (heads | inline | {"kv_inner": True}, heads | inline),
+        "nvfp4": (nvfp4 | split | {"order": "HND", "swizzle": "v"}, nvfp4),
+        "order": (heads | {"order": "HND"}, heads),
+        "layers": (heads | inline | {"L": 3, "page_align": 256}, heads | {"L": 3}),
+    }
+    for name, pair in pairs.items():
+        for what, (source, target) in (("from", pair), ("to", pair[::-1])):
+            b = CaseBuilder(rng, layout(**source), 3)
+            b.everything()
+            to = layout(**target)
+            for pool, data in poisoned_pools(to, 3, 3).items():
+                b.set(f"to_{pool}", data, "u8")
+            yield b.case(f"convert_{what}_{name}", "convert_layout", to=to)
+
+
 def placements(rng):
     """Pages as others lay them out: one side is written, the other intact."""
     inline = {"placement": "inline"}
@@ -317,8 +371,8 @@ def placements(rng):
                          l=of.L - 1, rows=9, out_dtype="f32", scales=True)
 
 
-GROUPS = (padded_batch, tables, neighbours, pages, shapes, launches, placements,
-          number_cases.number_cases, sparse_cases.sparse_cases,
+GROUPS = (padded_batch, tables, neighbours, pages, compactions, conversions, shapes,
+          launches, placements, number_cases.number_cases, sparse_cases.sparse_cases,
           rotary_cases.rotary_cases)
 
 
