@@ -62,6 +62,8 @@ void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,
   // Before anything moves: what moves relies on frozen tables.
   pm.addPass(createCheckFrozenTablesPass());
 
+  if (options.instrument)
+    pm.addPass(createInstrumentPass());
   pm.addPass(createExpandKernelsPass());
 
   // Lookups are shared and hoisted while they are still one operation each.

@@ -37,6 +37,10 @@ struct ToPTXTextOptions : public PassPipelineOptions<ToPTXTextOptions> {
   Option<std::string> toolkit{
       *this, "toolkit",
       llvm::cl::desc("Folder of the CUDA toolkit; searched for when empty")};
+  Option<bool> instrument{
+      *this, "instrument",
+      llvm::cl::desc("Check kernels, lookups and accesses at run time"),
+      llvm::cl::init(false)};
   Option<bool> lineInfo{
       *this, "line-info",
       llvm::cl::desc("Write .loc directives with the lines of the program"),
@@ -62,6 +66,7 @@ buildFromText(OpPassManager &pm, StringRef text,
   options.optLevel = parsed.optLevel;
   options.output = parsed.output;
   options.toolkit = parsed.toolkit;
+  options.instrument = parsed.instrument;
   options.lineInfo = parsed.lineInfo;
   buildKVCacheToPTXPipeline(pm, options);
   return success();

@@ -75,6 +75,10 @@ cl::opt<std::string>
 cl::opt<bool> count("count",
                     cl::desc("Print the simulator's counters of each kernel"),
                     cl::cat(category));
+cl::opt<bool>
+    instrument("instrument",
+               cl::desc("Check kernels, lookups and accesses at run time"),
+               cl::cat(category));
 cl::opt<bool> verbose("verbose", cl::desc("Say which device is used"),
                       cl::cat(category));
 
@@ -179,6 +183,7 @@ LogicalResult lower(ModuleOp module, const std::string &target) {
   kvcache::KVCacheToPTXOptions options;
   options.chips = {target};
   options.lineInfo = true;
+  options.instrument = instrument;
   PassManager pm(module.getContext());
   kvcache::buildKVCacheToPTXPipeline(pm, options);
   kvcache::buildKVCacheHostPipeline(pm);

@@ -35,6 +35,8 @@ struct KVCacheToPTXOptions {
   std::string output;
   /// Folder of the CUDA toolkit, or empty to search for it.
   std::string toolkit;
+  /// Check kernels, lookups and accesses at run time (kvcache-instrument).
+  bool instrument = false;
   /// Write `.loc` directives with the lines of the program.
   bool lineInfo = false;
 };

@@ -43,6 +43,18 @@ struct ConvertBatchSize : public OpConversionPattern<BatchSizeOp> {
   }
 };
 
+struct ConvertTableColumns : public OpConversionPattern<TableColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(TableColumnsOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(
+        op, unpackPaged(op.getSource().getType(), adaptor.getSource()).columns);
+    return success();
+  }
+};
+
 struct ConvertBlockId : public OpConversionPattern<BlockIdOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -135,7 +147,7 @@ struct ConvertStoreInPage : public OpConversionPattern<StoreInPageOp> {
 
 void mlir::kvcache::populatePagePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
-  patterns.add<ConvertNumBlocks, ConvertBatchSize, ConvertBlockId,
-               ConvertLoadInPage, ConvertStoreInPage>(converter,
-                                                      patterns.getContext());
+  patterns.add<ConvertNumBlocks, ConvertBatchSize, ConvertTableColumns,
+               ConvertBlockId, ConvertLoadInPage, ConvertStoreInPage>(
+      converter, patterns.getContext());
 }

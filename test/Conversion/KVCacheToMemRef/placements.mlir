@@ -16,7 +16,7 @@
 // One pool, one table, whatever is read of it; a scales operand too.
 
 // CHECK-LABEL: func.func @one_pool(
-// CHECK-SAME: %{{[a-z0-9]+}}: memref<i8>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: index)
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<i8>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: memref<i32>, %{{[a-z0-9]+}}: index)
 // CHECK-COUNT-1: kvcache.table_read
 // CHECK-NOT: kvcache.table_read
 // CHECK: return

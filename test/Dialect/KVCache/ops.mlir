@@ -199,6 +199,8 @@ func.func @pages(%blocks: memref<?x2x?x16x2x64xi8>, %scales: memref<?x2x?x16x2x4
   %2 = kvcache.num_blocks %s : !kvcache.scales_mha_operand<key, #mha>
   // CHECK: kvcache.batch_size %{{.*}} : !kvcache.collection<#[[MHA]]>
   %3 = kvcache.batch_size %0 : !kvcache.collection<#mha>
+  // CHECK: kvcache.table_columns %{{.*}} : !kvcache.mha_operand<key, #[[MHA]]>
+  %12 = kvcache.table_columns %o : !kvcache.mha_operand<key, #mha>
   // CHECK: kvcache.block_id %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.mha_operand<key, #[[MHA]]>
   %4 = kvcache.block_id %o[%b, %page] : !kvcache.mha_operand<key, #mha>
   // CHECK: kvcache.block_id skip %{{.*}}[%{{.*}}, %{{.*}}] : !kvcache.scales_mha_operand<key, #[[MHA]]>
@@ -234,5 +236,14 @@ func.func @append(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<value, #gqa>
   // CHECK: kvcache.append sources(%{{.*}}) into(%{{.*}}) slots(%{{.*}}, %{{.*}} : memref<?xi64>, memref<?xi32>) scales(%{{.*}} : memref<?x2x4xf16>)
   kvcache.append sources(%c : memref<?x2x64xi8>) into(%m : !kvcache.cache<key, #mha_own>)
       slots(%slots, %list : memref<?xi64>, memref<?xi32>) scales(%cs : memref<?x2x4xf16>)
+  return
+}
+
+// CHECK-LABEL: func @check_rows
+func.func @check_rows(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<key, #mha_own>, %n: index, %list: memref<?xi32>) {
+  // CHECK: kvcache.check_rows(%{{.*}}, %{{.*}} : index, index) of(%{{.*}} : !kvcache.cache<key, #[[GQA]]>) padded(%{{.*}} : memref<?xi32>)
+  kvcache.check_rows(%n, %n : index, index) of(%k : !kvcache.cache<key, #gqa>) padded(%list : memref<?xi32>)
+  // CHECK: kvcache.check_rows skip(%{{.*}} : index) of(%{{.*}} : !kvcache.cache<key, #[[OWN]]>) slots(%{{.*}}, %{{.*}} : memref<?xi32>, memref<?xi32>)
+  kvcache.check_rows skip (%n : index) of(%m : !kvcache.cache<key, #mha_own>) slots(%list, %list : memref<?xi32>, memref<?xi32>)
   return
 }

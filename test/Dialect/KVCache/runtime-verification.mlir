@@ -86,9 +86,9 @@ func.func @in_sight(%blocks: memref<9x2x3x16x2x64xf8E4M3FN>, %lengths: memref<4x
   // CHECK-NEXT: kvcache.block_paged_ptr
   %3 = kvcache.block_paged_ptr %k[%b, %t, %h, %d] : !kvcache.cache<key, #kv> -> memref<4x8xf8E4M3FN, strided<[128, 1], offset: ?>>
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected the page of 'token'
-  // CHECK: memref.load
+  // CHECK: kvcache.block_id
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected the block to be less than the number of value blocks (NB)
-  // CHECK: memref.load
+  // CHECK: kvcache.block_id
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected the block to be less than the number of scales blocks (NBs)
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'head'
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'dim'
@@ -105,15 +105,19 @@ func.func @in_sight(%blocks: memref<9x2x3x16x2x64xf8E4M3FN>, %lengths: memref<4x
   return
 }
 
-// Out of sight only what the layout says can be checked; `skip` makes
-// what is out of range no fault.
+// Out of sight the cache itself is asked for its sizes, all but the layers;
+// `skip` makes what is out of range no fault.
 // CHECK-LABEL: func @out_of_sight
 func.func @out_of_sight(%k: !kvcache.cache<key, #f4>, %c: !kvcache.collection<#f4>, %v: i8, %b: index, %t: index, %h: index, %d: index) {
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'layer' to be at least 0
   // CHECK-NEXT: kvcache.get_key_cache
   %k2 = kvcache.get_key_cache %c[%b] : !kvcache.collection<#f4>
-  // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'batch' to be less than 4294967296
+  // CHECK: %[[SIZE:.*]] = kvcache.batch_size %
+  // CHECK: arith.cmpi ult, %{{.*}}, %[[SIZE]]
+  // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'batch' to be less than the number of sequences (B)
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'token' to be less than 4294967296
+  // CHECK: kvcache.table_columns
+  // CHECK: cf.assert %{{.*}}, "{{.*}}expected the page of 'token' to be less than the number of table columns (M)
   // CHECK-NEXT: kvcache.row_idx
   %0 = kvcache.row_idx %k[%b, %t] : !kvcache.cache<key, #f4>
   // CHECK-NOT: cf.assert
@@ -121,8 +125,10 @@ func.func @out_of_sight(%k: !kvcache.cache<key, #f4>, %c: !kvcache.collection<#f
   // CHECK-NEXT: kvcache.store skip
   kvcache.store skip %v, %k[%b, %t, %h, %d] : i8, !kvcache.cache<key, #f4>
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected an even 'dim'
-  // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'batch' to be less than 4294967296
+  // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'batch' to be less than the number of sequences (B)
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'token' to be less than 4294967296
+  // CHECK: kvcache.num_blocks
+  // CHECK: cf.assert %{{.*}}, "{{.*}}expected the block to be less than the number of value blocks (NB)
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'head' to be less than num_heads 2
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'dim' to be less than head_size 64
   // CHECK: cf.assert %{{.*}}, "{{.*}}expected 2 elements from 'dim' on to lie in the head

@@ -185,3 +185,35 @@ OpFoldResult ByteViewOp::fold(FoldAdaptor adaptor) {
     return getBase();
   return {};
 }
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+static OpFoldResult foldSize(MLIRContext *context,
+                             std::optional<int64_t> size) {
+  return size ? OpFoldResult(IntegerAttr::get(IndexType::get(context), *size))
+              : OpFoldResult();
+}
+
+OpFoldResult BatchSizeOp::fold(FoldAdaptor) {
+  return foldSize(getContext(), getKnownTables(getSource()).batch);
+}
+
+OpFoldResult TableColumnsOp::fold(FoldAdaptor) {
+  return foldSize(getContext(), getKnownTables(getSource()).columns);
+}
+
+OpFoldResult NumBlocksOp::fold(FoldAdaptor) {
+  GetPagedCacheOp collection = getCollectionOp(getSource());
+  if (!collection)
+    return {};
+  auto operand = cast<MHAOperandTypeInterface>(getSource().getType());
+  bool scales = operand.getPool() == Pool::scales &&
+                operand.getLayout().hasSeparatePools();
+  auto pool = cast<MemRefType>(
+      collection.getPool(scales ? Pool::scales : Pool::values).getType());
+  if (pool.isDynamicDim(0))
+    return {};
+  return foldSize(getContext(), pool.getDimSize(0));
+}

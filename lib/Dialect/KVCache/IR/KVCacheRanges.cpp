@@ -54,6 +54,11 @@ void BatchSizeOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
   setRange(getSize(), upTo(maxEntry));
 }
 
+void TableColumnsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                       SetIntRangeFn setRange) {
+  setRange(getColumns(), upTo(maxEntry));
+}
+
 void RowIdxOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
                                  SetIntRangeFn setRange) {
   setRange(getRow(), upTo(maxRow));

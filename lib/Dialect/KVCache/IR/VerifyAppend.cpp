@@ -9,6 +9,19 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
+LogicalResult CheckRowsOp::verify() {
+  size_t leading = getForm() == RowForm::padded ? 2 : 1;
+  if (getSizes().size() != leading)
+    return emitOpError("expected ")
+           << leading << (leading == 1 ? " size" : " sizes") << " in form '"
+           << stringifyRowForm(getForm()) << "', got " << getSizes().size();
+  if (getTargets().size() != 1)
+    return emitOpError("expected one target, got ") << getTargets().size();
+  LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
+  return verifyRowForm(*this, getForm(), getRows(), layout,
+                       getRows().size() == 2 && getForm() == RowForm::slots);
+}
+
 LogicalResult AppendOp::verify() {
   size_t targets = getTargets().size();
   if (targets < 1 || targets > 2)

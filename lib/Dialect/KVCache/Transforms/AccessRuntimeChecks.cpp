@@ -18,55 +18,67 @@ namespace {
 
 constexpr int64_t limit32 = int64_t(1) << 32;
 
-Value dimOf(RuntimeChecks &check, Value memref, int64_t dim) {
-  return check.b.createOrFold<memref::DimOp>(memref, dim);
+void checkBatch(RuntimeChecks &check, Value paged, Value batch) {
+  check.require(batch, Predicate::ult, check.b.createOrFold<BatchSizeOp>(paged),
+                "expected 'batch' to be less than the number of sequences (B)");
 }
 
-void checkBatch(RuntimeChecks &check, GetPagedCacheOp collection, Value batch) {
-  Value size = collection ? dimOf(check, collection.getLookupTable(), 0)
-                          : check.constant(limit32);
-  check.require(batch, Predicate::ult, size,
-                collection ? "expected 'batch' to be less than the number of "
-                             "sequences (B)"
-                           : "expected 'batch' to be less than 4294967296");
+void checkPage(RuntimeChecks &check, Value paged, Value page,
+               const Twine &what) {
+  check.require(
+      page, Predicate::ult, check.b.createOrFold<TableColumnsOp>(paged),
+      "expected " + what + " to be less than the number of table columns (M)");
 }
 
 /// Checks the positions of the `count` tokens from `token` on.
-void checkToken(RuntimeChecks &check, GetPagedCacheOp collection, Value token,
-                int64_t count, int64_t pageSize) {
+void checkToken(RuntimeChecks &check, Value paged, Value token, int64_t count,
+                int64_t pageSize) {
   // Compared before the sum is made, so that nothing wraps.
   check.require(token, Predicate::ult, check.constant(limit32),
                 "expected 'token' to be less than 4294967296");
-  if (!collection)
-    return;
   Value last =
       check.b.createOrFold<arith::AddIOp>(token, check.constant(count - 1));
   Value page =
       check.b.createOrFold<arith::DivUIOp>(last, check.constant(pageSize));
-  check.require(page, Predicate::ult,
-                dimOf(check, collection.getLookupTable(), 1),
-                "expected the page of 'token' to be less than the number of "
-                "table columns (M)");
+  checkPage(check, paged, page, "the page of 'token'");
 }
 
-/// Checks that the block that the table names lies in the pool.
-void checkBlock(RuntimeChecks &check, GetPagedCacheOp collection, Pool pool,
-                Value batch, Value token, int64_t pageSize) {
-  if (!collection)
+/// Checks a block (`i32`) against the pool that `operand` speaks of.
+void checkBlockId(RuntimeChecks &check, Value operand, Value block) {
+  auto type = cast<MHAOperandTypeInterface>(operand.getType());
+  bool scales =
+      type.getPool() == Pool::scales && type.getLayout().hasSeparatePools();
+  check.require(
+      arith::IndexCastUIOp::create(check.b, check.b.getIndexType(), block),
+      Predicate::ult, check.b.createOrFold<NumBlocksOp>(operand),
+      scales ? "expected the block to be less than the number of scales "
+               "blocks (NBs)"
+             : "expected the block to be less than the number of value "
+               "blocks (NB)");
+}
+
+/// The operand of `paged`, a cache or an operand, that speaks of `pool`.
+Value operandOf(RuntimeChecks &check, Value paged, Pool pool) {
+  if (auto plain = paged.getDefiningOp<MHAOperandOp>())
+    paged = plain.getCache();
+  if (pool == Pool::scales && isa<CacheType>(paged.getType()))
+    return ScalesMHAOperandOp::create(check.b, paged);
+  return paged;
+}
+
+/// Checks that the block that the table names lies in the pool. The scales of a
+/// plain operand are not spoken of by any operand of it: theirs is not checked.
+void checkBlock(RuntimeChecks &check, Value paged, Pool pool, Value batch,
+                Value token, int64_t pageSize) {
+  Value operand = operandOf(check, paged, pool);
+  if (pool == Pool::scales &&
+      cast<MHAOperandTypeInterface>(operand.getType()).getPool() != pool)
     return;
   Value page =
       check.b.createOrFold<arith::DivUIOp>(token, check.constant(pageSize));
-  Value entry = memref::LoadOp::create(check.b, collection.getTable(pool),
-                                       ValueRange{batch, page});
   Value block =
-      arith::IndexCastUIOp::create(check.b, check.b.getIndexType(), entry);
-  check.require(block, Predicate::ult,
-                dimOf(check, collection.getPool(pool), 0),
-                pool == Pool::scales && collection.getScales()
-                    ? "expected the block to be less than the number of scales "
-                      "blocks (NBs)"
-                    : "expected the block to be less than the number of value "
-                      "blocks (NB)");
+      BlockIdOp::create(check.b, operand, batch, page, OutOfRange::assume);
+  checkBlockId(check, operand, block);
 }
 
 /// Checks that `lanes` lanes from `dim` on lie in what an access may reach.
@@ -126,7 +138,7 @@ template <typename Op> struct LayerChecks : public Checks<Op, LayerChecks<Op>> {
     if (GetPagedCacheOp collection = getCollectionOp(op.getCollection()))
       check.require(
           op.getLayer(), Predicate::ult,
-          dimOf(check, collection.getBlocks(), 2),
+          check.b.createOrFold<memref::DimOp>(collection.getBlocks(), 2),
           "expected 'layer' to be less than the number of layers (L)");
     else
       check.require(op.getLayer(), Predicate::sge, check.constant(0),
@@ -136,26 +148,24 @@ template <typename Op> struct LayerChecks : public Checks<Op, LayerChecks<Op>> {
 
 struct LengthChecks : public Checks<CacheLengthOp, LengthChecks> {
   static void generate(CacheLengthOp op, RuntimeChecks &check) {
-    checkBatch(check, getCollectionOp(op.getSource()), op.getBatch());
+    checkBatch(check, op.getSource(), op.getBatch());
   }
 };
 
 template <typename Op> struct RowChecks : public Checks<Op, RowChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
-    GetPagedCacheOp collection = getCollectionOp(op.getSource());
     int64_t pageSize = getLayout(op.getSource().getType()).getPageSize();
-    checkBatch(check, collection, op.getBatch());
-    checkToken(check, collection, op.getToken(), 1, pageSize);
+    checkBatch(check, op.getSource(), op.getBatch());
+    checkToken(check, op.getSource(), op.getToken(), 1, pageSize);
   }
 };
 
 struct PopulateChecks : public Checks<PopulateOp, PopulateChecks> {
   static void generate(PopulateOp op, RuntimeChecks &check) {
-    GetPagedCacheOp collection = getCollectionOp(op.getSource());
     int64_t pageSize = getLayout(op.getSource().getType()).getPageSize();
     int64_t count = cast<VectorType>(op.getRows().getType()).getDimSize(0);
-    checkBatch(check, collection, op.getBatch());
-    checkToken(check, collection, op.getToken(), count, pageSize);
+    checkBatch(check, op.getSource(), op.getBatch());
+    checkToken(check, op.getSource(), op.getToken(), count, pageSize);
     int64_t step = std::min(count, pageSize);
     check.require(check.b.createOrFold<arith::RemUIOp>(op.getToken(),
                                                        check.constant(step)),
@@ -168,12 +178,11 @@ template <typename Op>
 struct PointerChecks : public Checks<Op, PointerChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
     Value source = op.getSource();
-    GetPagedCacheOp collection = getCollectionOp(source);
     LayoutAttr layout = getLayout(source.getType());
     auto view = cast<MemRefType>(op.getView().getType());
     int64_t tile = view.getDimSize(0), pageSize = layout.getPageSize();
-    checkBatch(check, collection, op.getBatch());
-    checkToken(check, collection, op.getToken(), 1, pageSize);
+    checkBatch(check, op.getSource(), op.getBatch());
+    checkToken(check, op.getSource(), op.getToken(), 1, pageSize);
     if (tile > 1)
       check.require(check.b.createOrFold<arith::RemUIOp>(
                         op.getToken(), check.constant(pageSize)),
@@ -211,20 +220,66 @@ struct AccessChecks : public Checks<Op, AccessChecks<Op>> {
     // What is out of range under `skip` is left out, which is no fault.
     if (op.getPolicy() == OutOfRange::skip)
       return;
-    GetPagedCacheOp collection = getCollectionOp(paged);
-    checkBatch(check, collection, op.getBatch());
-    checkToken(check, collection, op.getToken(), 1, pageSize);
-    checkBlock(check, collection, stretch.pool, op.getBatch(), op.getToken(),
+    checkBatch(check, paged, op.getBatch());
+    checkToken(check, paged, op.getToken(), 1, pageSize);
+    checkBlock(check, paged, stretch.pool, op.getBatch(), op.getToken(),
                pageSize);
     // A dequantising load reads the scale too, which may have another block.
     if (std::is_same_v<Op, LoadOp> && layout.isQuantized() &&
         layout.hasSeparatePools())
-      checkBlock(check, collection, Pool::scales, op.getBatch(), op.getToken(),
+      checkBlock(check, paged, Pool::scales, op.getBatch(), op.getToken(),
                  pageSize);
     checkHead(check, layout, op.getHead());
     auto vector = dyn_cast<VectorType>(accessed);
     int64_t lanes = vector ? vector.getDimSize(0) : 1;
     checkStretch(check, layout, stretch, op.getDim(), lanes);
+  }
+};
+
+struct BlockIdChecks : public Checks<BlockIdOp, BlockIdChecks> {
+  static void generate(BlockIdOp op, RuntimeChecks &check) {
+    if (op.getPolicy() == OutOfRange::skip)
+      return;
+    checkBatch(check, op.getSource(), op.getBatch());
+    checkPage(check, op.getSource(), op.getPage(), "'page'");
+  }
+};
+
+template <typename Op>
+struct InPageChecks : public Checks<Op, InPageChecks<Op>> {
+  static void generate(Op op, RuntimeChecks &check) {
+    Value operand;
+    Type accessed;
+    if constexpr (std::is_same_v<Op, StoreInPageOp>) {
+      operand = op.getTarget();
+      accessed = op.getValue().getType();
+    } else {
+      operand = op.getSource();
+      accessed = op.getResult().getType();
+    }
+    LayoutAttr layout = getLayout(operand.getType());
+    PoolLayout pool = PoolLayout::get(layout, op.getPool());
+    checkBlockId(check, operand, op.getBlock());
+    check.require(op.getSlot(), Predicate::ult,
+                  check.constant(layout.getPageSize()),
+                  "expected 'slot' to be less than page_size " +
+                      Twine(layout.getPageSize()));
+    checkHead(check, layout, op.getHead());
+    // Elements count on over heads that lie side by side.
+    Value first = check.b.createOrFold<arith::DivUIOp>(
+        op.getDim(), check.constant(pool.elementsPerStorage));
+    int64_t end = pool.inner;
+    if (pool.hasContiguousHeads()) {
+      end = pool.rowSize();
+      first = check.b.createOrFold<arith::AddIOp>(
+          first, check.b.createOrFold<arith::MulIOp>(
+                     op.getHead(), check.constant(pool.inner)));
+    }
+    auto vector = dyn_cast<VectorType>(accessed);
+    int64_t lanes = vector ? vector.getDimSize(0) : 1;
+    check.require(first, Predicate::ule, check.constant(end - lanes),
+                  "expected " + Twine(lanes) + " of " + Twine(end) +
+                      " stored elements side by side from 'dim' on");
   }
 };
 
@@ -240,6 +295,9 @@ void mlir::kvcache::attachAccessRuntimeChecks(MLIRContext *context) {
   BlockPagedPtrOp::attachInterface<PointerChecks<BlockPagedPtrOp>>(*context);
   ScalesBlockPagedPtrOp::attachInterface<PointerChecks<ScalesBlockPagedPtrOp>>(
       *context);
+  BlockIdOp::attachInterface<BlockIdChecks>(*context);
+  LoadInPageOp::attachInterface<InPageChecks<LoadInPageOp>>(*context);
+  StoreInPageOp::attachInterface<InPageChecks<StoreInPageOp>>(*context);
   LoadOp::attachInterface<AccessChecks<LoadOp>>(*context);
   LoadQuantizedOp::attachInterface<AccessChecks<LoadQuantizedOp>>(*context);
   LoadScaleOp::attachInterface<AccessChecks<LoadScaleOp>>(*context);

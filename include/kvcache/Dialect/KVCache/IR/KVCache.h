@@ -32,6 +32,15 @@
 #define GET_TYPEDEF_CLASSES
 #include "kvcache/Dialect/KVCache/IR/KVCacheTypes.h.inc"
 
+namespace mlir::kvcache {
+
+/// A kernel operation, which `kvcache-expand-kernels` makes a kernel and its
+/// launch of.
+template <typename ConcreteOp>
+class KernelOpTrait : public OpTrait::TraitBase<ConcreteOp, KernelOpTrait> {};
+
+} // namespace mlir::kvcache
+
 #define GET_OP_CLASSES
 #include "kvcache/Dialect/KVCache/IR/KVCacheOps.h.inc"
 

@@ -13,12 +13,17 @@ include "kvcache/Dialect/KVCache/IR/KVCacheOpBase.td"
 // What kernels share
 //===----------------------------------------------------------------------===//
 
+def KVCache_KernelOpTrait : NativeOpTrait<"KernelOpTrait"> {
+  let cppNamespace = "::mlir::kvcache";
+}
+
 /// An operation of the host that stands for a kernel and its launch.
 /// `kvcache-expand-kernels` makes both of it. It reads and writes device memory
 /// at large; its memref inputs overlap nothing that it writes.
 class KVCache_KernelOp<string opMnemonic, list<Trait> traits = []>
     : KVCache_Op<opMnemonic, traits # [
-        AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+        KVCache_KernelOpTrait, AttrSizedOperandSegments,
+        MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
@@ -98,6 +103,42 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     $form `(` $rows `:` type($rows) `)`
     (`scales` `(` $scales^ `:` type($scales) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
+  }];
+}
+
+def KVCache_CheckRowsOp : KVCache_KernelOp<"check_rows"> {
+  let summary = "check where the rows of a tensor would go";
+  let description = [{
+    Stops the program with a message that names the numbers where a row of a
+    tensor, told where to go as `kvcache.append` tells it, would go to a sequence,
+    a page or a block that does not exist (under `skip` such a row goes nowhere,
+    which is no fault), or where two rows would go to one slot. Nothing is
+    written. `kvcache-instrument` puts it before the operations that append.
+
+    The time grows with the square of the number of rows.
+
+    **Constraints:**
+    - `sizes` are the sizes of the tensor's leading dimensions: `T`, or `B` and
+      `S` in the padded form.
+    - The form's operands are as in `kvcache.append`.
+
+    Example:
+    ```mlir
+    kvcache.check_rows(%t : index) of(%k : !kvcache.cache<key, #gqa>)
+        ragged(%offsets : memref<?xi32>)
+    ```
+  }];
+  let arguments = (ins
+    KVCache_assumeUnlessSaid:$policy,
+    Variadic<Index>:$sizes,
+    Variadic<KVCache_CacheType>:$targets,
+    KVCache_RowForm:$form,
+    Variadic<AnyMemRef>:$rows
+  );
+  let assemblyFormat = [{
+    ($policy^)? `(` $sizes `:` type($sizes) `)`
+    `of` `(` $targets `:` qualified(type($targets)) `)`
+    $form `(` $rows `:` type($rows) `)` attr-dict
   }];
 }
 

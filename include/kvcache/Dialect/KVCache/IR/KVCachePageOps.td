@@ -55,6 +55,7 @@ def KVCache_NumBlocksOp : KVCache_Op<"num_blocks", [
   let arguments = (ins KVCache_Operand:$source);
   let results = (outs Index:$blocks);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+  let hasFolder = 1;
 }
 
 def KVCache_BatchSizeOp : KVCache_Op<"batch_size", [
@@ -71,6 +72,24 @@ def KVCache_BatchSizeOp : KVCache_Op<"batch_size", [
   let arguments = (ins KVCache_Paged:$source);
   let results = (outs Index:$size);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+  let hasFolder = 1;
+}
+
+def KVCache_TableColumnsOp : KVCache_Op<"table_columns", [
+    Pure, DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
+  let summary = "columns of the lookup tables";
+  let description = [{
+    `M`, the pages that a sequence may have.
+
+    Example:
+    ```mlir
+    %n = kvcache.table_columns %k : !kvcache.cache<key, #kv>
+    ```
+  }];
+  let arguments = (ins KVCache_Paged:$source);
+  let results = (outs Index:$columns);
+  let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+  let hasFolder = 1;
 }
 
 def KVCache_BlockIdOp : KVCache_LookupOp<"block_id"> {

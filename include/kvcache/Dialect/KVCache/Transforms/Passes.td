@@ -37,12 +37,39 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect",
     "::mlir::gpu::GPUDialect",
     "::mlir::kvcache::KVCacheDialect",
     "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect",
+  ];
+}
+
+def InstrumentPass : Pass<"kvcache-instrument", "::mlir::ModuleOp"> {
+  let summary = "Check kernels, lookups and accesses at run time";
+  let description = [{
+    Puts assertions before lookups and accesses, on the host and on the device:
+    indices against tables and layout, blocks and slots against the pool that is
+    addressed; after loads and before stores of scales: that none is NaN. What
+    the policy `skip` leaves out is no fault.
+
+    Kernel operations are marked, so that `kvcache-expand-kernels` checks the
+    kernels that it makes of them. Before those that append, `kvcache.check_rows`
+    makes sure that every row has a place (sequences and pages against the table,
+    blocks against their pool) and that no two rows have the same, so that nothing
+    is written otherwise.
+
+    A check that fails ends the program on the host; a kernel it stops, and the
+    device reports it. Messages have the operation's location.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect",
+    "::mlir::kvcache::KVCacheDialect",
+    "::mlir::memref::MemRefDialect",
     "::mlir::vector::VectorDialect",
   ];
 }

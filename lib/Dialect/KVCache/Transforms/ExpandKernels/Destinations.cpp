@@ -102,7 +102,7 @@ void RowMap::at(Value row, Value cache, bool needScales,
   if (form == RowForm::positions) {
     Value batch = read(lists[0], row);
     Value position = read(lists[1], row);
-    return atToken(Value(), arith.toIndex(batch), position, cache, needScales,
+    return atToken(row, arith.toIndex(batch), position, cache, needScales,
                    body);
   }
   if (form == RowForm::padded) {
@@ -110,7 +110,7 @@ void RowMap::at(Value row, Value cache, bool needScales,
     Value count = arith.toIndex(read(lists[0], at[0]));
     return emitIf(b, arith.less(at[1], count), [&] {
       Value length = CacheLengthOp::create(b, cache, at[0]);
-      atToken(Value(), at[0], token(length, at[1]), cache, needScales, body);
+      atToken(row, at[0], token(length, at[1]), cache, needScales, body);
     });
   }
 
@@ -126,12 +126,12 @@ void RowMap::at(Value row, Value cache, bool needScales,
     Value batch = arith.toIndex(findSequence(row, count));
     Value first = arith.toIndex(read(lists[0], batch));
     Value length = CacheLengthOp::create(b, cache, batch);
-    atToken(Value(), batch, token(length, arith.sub(row, first)), cache,
-            needScales, body);
+    atToken(row, batch, token(length, arith.sub(row, first)), cache, needScales,
+            body);
   });
 }
 
-void RowMap::atToken(Value valid, Value batch, Value token, Value cache,
+void RowMap::atToken(Value row, Value batch, Value token, Value cache,
                      bool needScales, function_ref<void(Destinations)> body) {
   Arith arith(b);
   int64_t pageSize = getLayout(cache.getType()).getPageSize();
@@ -149,13 +149,13 @@ void RowMap::atToken(Value valid, Value batch, Value token, Value cache,
                                        arith.i32(-1));
     return to;
   };
-  emitIf(b, valid, [&] {
-    Destinations to;
-    to.values = find(Pool::values);
-    if (needScales)
-      to.scales = find(Pool::scales);
-    body(to);
-  });
+  if (onToken)
+    onToken(row, batch, page);
+  Destinations to;
+  to.values = find(Pool::values);
+  if (needScales)
+    to.scales = find(Pool::scales);
+  body(to);
 }
 
 Destination RowMap::inSlot(Tensor slots, Value row, Value operand,

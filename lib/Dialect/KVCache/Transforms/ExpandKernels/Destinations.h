@@ -38,8 +38,12 @@ public:
   void at(Value row, Value cache, bool needScales,
           function_ref<void(Destinations)> body);
 
+  /// Called with the row, the sequence and the page (`index` each) of rows that
+  /// go to tokens, before the table is read.
+  std::function<void(Value row, Value batch, Value page)> onToken;
+
 private:
-  void atToken(Value valid, Value batch, Value token, Value cache,
+  void atToken(Value row, Value batch, Value token, Value cache,
                bool needScales, function_ref<void(Destinations)> body);
   void atSlots(Value row, Value cache, bool needScales,
                function_ref<void(Destinations)> body);

@@ -9,6 +9,7 @@
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -44,7 +45,7 @@ struct ExpandKernelsPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<AppendOp>(op))
+      if (op->hasTrait<KernelOpTrait>())
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -67,8 +68,12 @@ struct ExpandKernelsPass
   }
 
   LogicalResult expand(Operation *op) {
-    return TypeSwitch<Operation *, LogicalResult>(op).Case(
-        [&](AppendOp op) { return expandAppend(op, tuning({128, 1, 0})); });
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case(
+            [&](AppendOp op) { return expandAppend(op, tuning({128, 1, 0})); })
+        .Case([&](CheckRowsOp op) {
+          return expandCheckRows(op, tuning({128, 1, 0}));
+        });
   }
 };
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "KernelBuilder.h"
 
+#include "../Instrument.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -183,7 +185,8 @@ Value mlir::kvcache::emitAreRowsAligned(ImplicitLocOpBuilder &host,
 
 KernelBuilder::KernelBuilder(ImplicitLocOpBuilder &host, Operation *op,
                              int64_t threads, int64_t blocksPerSM)
-    : host(host), kernel(op->getLoc(), op->getContext()), threads(threads) {
+    : host(host), op(op), kernel(op->getLoc(), op->getContext()),
+      threads(threads) {
   auto top = op->getParentOfType<ModuleOp>();
   auto function = op->getParentOfType<FunctionOpInterface>();
   std::string name = op->getName().stripDialect().str();
@@ -254,6 +257,8 @@ void KernelBuilder::launch(Value blocks) {
       operands, [](Value operand) { return operand.getType(); });
   func.setFunctionType(kernel.getFunctionType(types, {}));
   func.setAllArgAttrs(argumentAttrs);
+  if (op->hasAttr(instrumentAttrName))
+    instrumentLookups(func);
 
   Value none = arith::ConstantIndexOp::create(host, 0);
   Value one = arith::ConstantIndexOp::create(host, 1);

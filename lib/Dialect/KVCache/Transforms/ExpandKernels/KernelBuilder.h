@@ -98,6 +98,7 @@ private:
   Value addArgument(Value value, ArrayRef<StringRef> attributes);
 
   ImplicitLocOpBuilder &host;
+  Operation *op;
   ImplicitLocOpBuilder kernel;
   int64_t threads;
   gpu::GPUFuncOp func;

@@ -1,0 +1,28 @@
+//===- Instrument.h - Checks at run time ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_INSTRUMENT_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_INSTRUMENT_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::kvcache {
+
+/// The attribute by which `kvcache-instrument` asks that the kernel of a kernel
+/// operation be checked.
+inline constexpr char instrumentAttrName[] = "kvcache.instrument";
+
+/// A location as a reader of messages wants it: `file:line:column` where there
+/// is one.
+std::string locationText(Location loc);
+
+/// Puts checks before every lookup and access in `root`, and after every load
+/// of scales.
+void instrumentLookups(Operation *root);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_INSTRUMENT_H

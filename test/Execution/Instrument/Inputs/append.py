@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Appends rows with checks at run time; prints the status and what was said.
+
+usage: append.py FOLDER TABLE SEQUENCES POSITIONS [POLICY]
+TABLE is JSON, the other two are lists; the pool has three blocks of four tokens.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+PROGRAM = """
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 8>, page_size = 4>
+func.func @main({arguments}) {{
+{register}
+  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x?x4x2x8xbf16>) lengths(%lengths : memref<?xi32>)
+      table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>)
+      : !kvcache.collection<#kv>
+  %layer = arith.constant 0 : index
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#kv>
+  kvcache.append {policy} sources(%x : memref<?x2x8xbf16>) into(%k : !kvcache.cache<key, #kv>)
+      positions(%sequences, %positions : memref<?xi32>, memref<?xi32>) loc("append.mlir":7:3)
+  return
+}}
+"""
+
+
+def main(folder, table, sequences, positions, policy=""):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    sequences, positions = json.loads(sequences), json.loads(positions)
+    arrays = {
+        "blocks": ("?x2x?x4x2x8xbf16", np.zeros((3, 2, 1, 4, 2, 8), np.uint16)),
+        "lengths": ("?xi32", np.zeros(2, np.uint32)),
+        "table": ("?x?xi32", np.array(json.loads(table), np.uint32)),
+        "max": ("1xi32", np.ones(1, np.uint32)),
+        "x": ("?x2x8xbf16", np.ones((len(sequences), 2, 8), np.uint16)),
+        "sequences": ("?xi32", np.array(sequences, np.uint32)),
+        "positions": ("?xi32", np.array(positions, np.uint32)),
+    }
+    command, register = ["kvcache-run", "--instrument"], []
+    for name, (shape, array) in arrays.items():
+        element = shape.rsplit("x", 1)[1]
+        register.append(
+            f"  %{name}_any = memref.cast %{name} : memref<{shape}> to memref<*x{element}>\n"
+            f"  gpu.host_register %{name}_any : memref<*x{element}>")
+        np.save(folder / f"{name}.npy", array)
+        command.append(f"--arg={folder / name}.npy")
+    program = folder / "append.mlir"
+    program.write_text(PROGRAM.format(
+        arguments=", ".join(f"%{n}: memref<{s}>" for n, (s, _) in arrays.items()),
+        register="\n".join(register), policy=policy))
+    run = subprocess.run([*command, program], capture_output=True, text=True)
+    print(f"status {run.returncode}")
+    print(run.stdout + run.stderr)
+
+
+main(*sys.argv[1:])
