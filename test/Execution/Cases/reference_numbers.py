@@ -77,11 +77,11 @@ def quantise(x, layout, rule):
                 for first in range(0, layout.coded, layout.g)]
     amax = np.stack([np.fmax.reduce(part, axis=-1) for part in granules], axis=-1)
     floor = np.float32(rule["floor"])
-    if rule["floor_on"] == "amax":
+    if floor and rule["floor_on"] == "amax":
         amax = np.fmax(amax, floor)
     scale = amax / np.float32(LARGEST[layout.dtype])
     scale = scale / np.float32(layout.global_scale)
-    if rule["floor_on"] == "scale":
+    if floor and rule["floor_on"] == "scale":
         scale = np.fmax(scale, floor)
     if rule["contract"] == "power_of_two":
         scale = round_up_to_power_of_two(scale)
