@@ -16,6 +16,8 @@ namespace mlir::kvcache {
 constexpr llvm::StringLiteral cloneOfName = "kvcache.clone_of";
 /// The #gpu.object that a clone was compiled to.
 constexpr llvm::StringLiteral objectName = "kvcache.object";
+/// Bytes of shared memory that each kernel of a clone declares, by its name.
+constexpr llvm::StringLiteral sharedBytesName = "kvcache.shared_bytes";
 
 /// Returns the gpu.modules under `root` that are not clones, in walk order.
 inline SmallVector<gpu::GPUModuleOp> getOriginalModules(ModuleOp root) {

@@ -6,6 +6,7 @@
 
 #include "Clones.h"
 #include "OutputFiles.h"
+#include "WriteRecords.h"
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Target/PTX/PTX.h"
 
@@ -54,7 +55,7 @@ struct CollectObjects
       clones.push_back(clone);
     }
 
-    if (!output.empty() && failed(writeFiles(modules, objects)))
+    if (!output.empty() && failed(writeFiles(modules, objects, clones)))
       return signalPassFailure();
 
     for (gpu::GPUModuleOp clone : clones)
@@ -70,7 +71,9 @@ struct CollectObjects
   }
 
   LogicalResult writeFiles(MutableArrayRef<gpu::GPUModuleOp> modules,
-                           ArrayRef<SmallVector<Attribute>> objects) {
+                           ArrayRef<SmallVector<Attribute>> objects,
+                           ArrayRef<gpu::GPUModuleOp> clones) {
+    RecordedBuild build;
     OutputFiles files(output);
     if (failed(files.open(getOperation().getLoc())))
       return failure();
@@ -86,7 +89,13 @@ struct CollectObjects
         if (failed(files.add(name, object.getObject().getValue(),
                              module.getLoc())))
           return failure();
+        build.format =
+            getFileExtension(getObjectFormat(object.getFormat())).str();
+        build.objects.push_back({module.getSymName().str(), chip.str(), name});
       }
+    if (failed(
+            addLaunchRecords(getOperation(), std::move(build), clones, files)))
+      return failure();
     return files.commit();
   }
 };

@@ -6,6 +6,7 @@
 
 #include "Clones.h"
 #include "LineInfo.h"
+#include "SharedMemory.h"
 #include "kvcache/Conversion/KVCacheToLLVM/KVCacheToLLVM.h"
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Pipelines/Pipelines.h"
@@ -113,6 +114,7 @@ struct CompileGPUModules
     if (failed(runPipeline(pipeline, module)))
       return signalPassFailure();
 
+    module->setAttr(sharedBytesName, getSharedBytes(module));
     if (lineInfo)
       attachLineInfo(module);
     PTXOptions options;

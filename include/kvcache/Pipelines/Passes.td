@@ -84,6 +84,11 @@ def CollectObjectsPass
     replaced. All files are written in full under temporary names before the
     first is renamed.
 
+    Beside them lie, for each `func.func` with `gpu.launch_func`, a launch record
+    `<function>.json` and a C header `<function>.h` that launches the same by the
+    CUDA driver API. A function of which a record cannot say what it does gets
+    none, and a remark says why.
+
     **Errors:** a folder or file that cannot be written, a module whose name
     cannot be a file name, two modules that would write the same file.
   }];

@@ -7,6 +7,7 @@
 #include "Addressing.h"
 #include "Patterns.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -35,6 +36,9 @@ Value baseOf(ImplicitLocOpBuilder &b,
 /// Base, pitch and blocks of a pool, and its layers.
 PoolValues poolOf(ImplicitLocOpBuilder &b, LayoutAttr layout, Value memref,
                   Pool which, Value &layers) {
+  // Launchers check what host code assumes.
+  if (!b.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>())
+    memref = memref::AssumeAlignmentOp::create(b, memref, poolAlignment);
   auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
   PoolValues values;
   values.base = baseOf(b, metadata);

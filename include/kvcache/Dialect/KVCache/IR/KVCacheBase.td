@@ -46,6 +46,9 @@ def KVCache_Dialect : Dialect {
     `assume`, canonicalisation may replace a coordinate that has one legal value
     only; `generate-runtime-verification` therefore runs before it. A layer is the
     program's own affair, verified where it is constant.
+
+    **`kvcache.name`**, a string attribute of a function's argument, is what
+    launch records call the argument: a C identifier, once in a function.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect",
@@ -54,6 +57,12 @@ def KVCache_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let hasCanonicalizer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// The name of a function's argument in launch records.
+    static ::llvm::StringRef getNameAttrName() { return "kvcache.name"; }
+  }];
 }
 
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEBASE_TD
