@@ -7,10 +7,12 @@
 #include "Clones.h"
 #include "OutputFiles.h"
 #include "WriteRecords.h"
+#include "kvcache/Dialect/KVCache/IR/KVCache.h"
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Target/PTX/PTX.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::kvcache {
 #define GEN_PASS_DEF_COLLECTOBJECTSPASS
@@ -58,6 +60,13 @@ struct CollectObjects
     if (!output.empty() && failed(writeFiles(modules, objects, clones)))
       return signalPassFailure();
 
+    // What records needed to know has served its purpose.
+    root.walk([](FunctionOpInterface function) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+        function.removeArgAttr(i, KVCacheDialect::getNameAttrName());
+        function.removeArgAttr(i, KVCacheDialect::getHostArrayAttrName());
+      }
+    });
     for (gpu::GPUModuleOp clone : clones)
       clone.erase();
     for (auto [module, compiled] : llvm::zip_equal(modules, objects)) {

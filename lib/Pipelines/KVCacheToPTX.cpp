@@ -61,6 +61,7 @@ void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,
                                         const KVCacheToPTXOptions &options) {
   // Before anything moves: what moves relies on frozen tables.
   pm.addPass(createCheckFrozenTablesPass());
+  pm.addNestedPass<func::FuncOp>(createMarkHostArraysPass());
 
   if (options.instrument)
     pm.addPass(createInstrumentPass());

@@ -7,6 +7,7 @@
 #ifndef KVCACHE_PIPELINES_PASSES_H
 #define KVCACHE_PIPELINES_PASSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

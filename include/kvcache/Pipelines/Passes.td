@@ -32,6 +32,17 @@ def CloneGPUModulesPass
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def MarkHostArraysPass
+    : Pass<"kvcache-mark-host-arrays", "::mlir::func::FuncOp"> {
+  let summary = "Mark arguments that host code reads";
+  let description = [{
+    Sets `kvcache.host_array` on each argument of integers in a memref of static
+    shape and strides that the function itself reads by `memref.load`. Launch
+    records take such an argument as an array in host memory. The pass runs before
+    others can remove a read, so that the interface does not depend on them.
+  }];
+}
+
 def CheckChipPass : Pass<"kvcache-check-chip"> {
   let summary = "Report NVVM operations that a chip has no instruction for";
   let description = [{

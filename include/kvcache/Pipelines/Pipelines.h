@@ -31,7 +31,8 @@ struct KVCacheToPTXOptions {
   ObjectFormat format = ObjectFormat::ISA;
   /// LLVM's and ptxas' optimisation level, 0 to 3.
   unsigned optLevel = 2;
-  /// Folder to write `<module>.<chip>.<ptx|cubin|fatbin>` to, or empty.
+  /// Folder to write `<module>.<chip>.<ptx|cubin|fatbin>` to, and a launch
+  /// record as `<function>.json` and `<function>.h`; or empty.
   std::string output;
   /// Folder of the CUDA toolkit, or empty to search for it.
   std::string toolkit;

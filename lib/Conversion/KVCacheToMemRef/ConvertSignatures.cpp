@@ -93,6 +93,14 @@ DictionaryAttr kernelAttrs(const PagedPart &part, bool poolsAreReadOnly) {
   return b.getDictionaryAttr(attrs);
 }
 
+/// What launch records call one of the values of an argument.
+DictionaryAttr partName(StringAttr argument, const PagedPart &part) {
+  Builder b(part.type.getContext());
+  return b.getDictionaryAttr(
+      b.getNamedAttr(KVCacheDialect::getNameAttrName(),
+                     b.getStringAttr(argument.getValue() + "_" + part.name)));
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
@@ -117,11 +125,15 @@ struct ConvertFunction
     bool anyInputAttrs = false, anyResultAttrs = false;
     for (auto [index, type] : llvm::enumerate(func.getArgumentTypes())) {
       if (isPagedType(type)) {
+        auto name = func.getArgAttrOfType<StringAttr>(
+            index, KVCacheDialect::getNameAttrName());
         for (const PagedPart &part : getPagedParts(type)) {
           inputs.push_back(part.type);
-          inputAttrs.push_back(kernel ? kernelAttrs(part, readOnly) : none);
+          inputAttrs.push_back(kernel ? kernelAttrs(part, readOnly)
+                               : name ? partName(name, part)
+                                      : none);
         }
-        anyInputAttrs |= kernel;
+        anyInputAttrs |= kernel || name;
         continue;
       }
       size_t before = inputs.size();

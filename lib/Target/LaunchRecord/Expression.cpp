@@ -135,15 +135,15 @@ static Interval getRange(ExprKind kind, const Expr *a, const Expr *b) {
   case ExprKind::TruncDiv:
     // By 0 gives 0. A positive divisor makes nothing larger.
     return positive ? Interval{b->low > 0 && kind == ExprKind::FloorDiv
-                                ? a->low / std::max<int64_t>(b->high, 1)
-                                : 0,
-                            a->high / std::max<int64_t>(b->low, 1) +
-                                (kind == ExprKind::CeilDiv && b->low > 1)}
+                                   ? a->low / std::max<int64_t>(b->high, 1)
+                                   : 0,
+                               a->high / std::max<int64_t>(b->low, 1) +
+                                   (kind == ExprKind::CeilDiv && b->low > 1)}
                     : any;
   case ExprKind::TruncMod:
-    return positive
-               ? Interval{0, std::min(a->high, std::max<int64_t>(b->high, 1) - 1)}
-               : any;
+    return positive ? Interval{0, std::min(a->high,
+                                           std::max<int64_t>(b->high, 1) - 1)}
+                    : any;
   case ExprKind::And:
     if (positive)
       return {0, std::min(a->high, b->high)};
@@ -225,6 +225,10 @@ static ExprKind simplifyKind(ExprKind kind, const Expr *a, const Expr *b) {
 
 const Expr *Expressions::binary(ExprKind kind, const Expr *a, const Expr *b) {
   kind = simplifyKind(kind, a, b);
+  // Below a number that is not negative, a negative one is too large.
+  if (kind == ExprKind::UnsignedLess && b->isNonNegative() && !a->isConstant())
+    return binary(ExprKind::And, binary(ExprKind::LessEqual, constant(0), a),
+                  binary(ExprKind::Less, a, b));
   if (a->isConstant() && b->isConstant())
     if (std::optional<int64_t> value = compute(kind, a->value, b->value))
       return constant(*value);

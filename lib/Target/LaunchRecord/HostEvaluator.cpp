@@ -34,6 +34,12 @@ void HostEvaluator::addRequirement(const Expr *condition,
                                    const Twine &message) {
   if (condition->isConstant(1))
     return;
+  // One step each, so that messages say which is not met.
+  if (condition->kind == ExprKind::And && condition->low >= 0 &&
+      condition->high <= 1) {
+    addRequirement(condition->operands[0], message);
+    return addRequirement(condition->operands[1], message);
+  }
   LaunchStep step;
   step.guards = guards;
   step.condition = condition;
@@ -44,13 +50,6 @@ void HostEvaluator::addRequirement(const Expr *condition,
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
-
-/// Whether the host itself reads an element.
-static bool isReadByHost(BlockArgument argument) {
-  return llvm::any_of(argument.getUsers(), [](Operation *user) {
-    return isa<memref::LoadOp>(user);
-  });
-}
 
 LogicalResult HostEvaluator::addArgument(BlockArgument argument,
                                          std::string name) {
@@ -103,12 +102,10 @@ LogicalResult HostEvaluator::addArgument(BlockArgument argument,
   host.bytes = bytes;
   host.isFloat = isa<FloatType>(memref.getElementType());
   host.packed = memref.getLayout().isIdentity();
-  bool isStatic =
-      memref.hasStaticShape() && llvm::none_of(strides, ShapedType::isDynamic);
-  host.kind = isStatic && isReadByHost(argument) &&
-                      memref.getElementType().isIntOrIndex()
-                  ? HostArgument::Kind::HostArray
-                  : HostArgument::Kind::Tensor;
+  host.kind =
+      function.getArgAttr(number, KVCacheDialect::getHostArrayAttrName())
+          ? HostArgument::Kind::HostArray
+          : HostArgument::Kind::Tensor;
   // What the hardware asks of whole elements.
   host.alignment = llvm::isPowerOf2_64(bytes) ? bytes : 1;
 
@@ -292,6 +289,13 @@ LogicalResult HostEvaluator::evaluate(Operation *op) {
       .Case([&](scf::IfOp branch) { return evaluateIf(branch); })
       .Case([&](gpu::LaunchFuncOp launch) { return evaluateLaunch(launch); })
       .Case([&](gpu::AllocOp alloc) { return evaluateAlloc(alloc); })
+      .Case([&](memref::AllocaOp alloca) {
+        // What stands for no address has none on the device.
+        if (alloca.getType().getRank() == 0)
+          memrefs[alloca.getResult()] = {
+              exprs().constant(0), exprs().constant(0), {}, {}};
+        return success();
+      })
       .Case([&](memref::LoadOp load) {
         evaluateLoad(load);
         return success();

@@ -212,12 +212,26 @@ void HeaderWriter::writeStep(const LaunchStep &step, unsigned launch) {
   std::string pad(indent, ' ');
   writeFaults(getRoots(step), indent);
   if (step.condition) {
+    // Of a comparison, and of its contrary, both numbers.
+    const Expr *compared = step.condition;
+    if (compared->kind == ExprKind::Equal &&
+        compared->operands[0]->kind == ExprKind::Equal &&
+        compared->operands[1]->isConstant(0))
+      compared = compared->operands[0];
+    bool isComparison = compared->kind == ExprKind::Equal ||
+                        compared->kind == ExprKind::Less ||
+                        compared->kind == ExprKind::LessEqual;
+    StringRef numbers = isComparison ? ", got %lld and %lld" : "";
     os << pad << "if (!(" << use(step.condition) << "))\n"
        << pad << "  return kvcache_launch_fail(KVCACHE_LAUNCH_REQUIREMENT"
        << tail << ",\n"
-       << pad << "      \"%s: %s; required: %s\"";
-    os << ", " << quoteC(id) << ", " << quoteC(step.message) << ", "
-       << quoteC(formulas.describe(step.condition)) << ");\n";
+       << pad << "      \"%s: %s; required: %s" << numbers << "\", "
+       << quoteC(id) << ", " << quoteC(step.message) << ", "
+       << quoteC(formulas.describe(step.condition));
+    if (isComparison)
+      os << formatv(", (long long){0}, (long long){1}",
+                    use(compared->operands[0]), use(compared->operands[1]));
+    os << ");\n";
   } else {
     const RecordedKernel &kernel = record.kernels[step.kernel];
     auto triple = [&](StringRef name, ArrayRef<const Expr *> exprs) {
@@ -248,7 +262,11 @@ void HeaderWriter::writeStep(const LaunchStep &step, unsigned launch) {
        << pad << "    return status;\n"
        << pad << "}\n";
     for (auto [i, argument] : llvm::enumerate(step.arguments)) {
-      if (argument.alignment > 1) {
+      // A pointer that is an argument's has been checked with it.
+      bool isChecked = argument.value->kind == ExprKind::Data &&
+                       argument.alignment <=
+                           record.arguments[argument.value->argument].alignment;
+      if (argument.alignment > 1 && !isChecked) {
         os << pad
            << formatv("if (plan->launch_{0}.geometry.run && (uint64_t)({1}) % "
                       "{2} != 0)\n",

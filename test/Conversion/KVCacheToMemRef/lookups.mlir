@@ -15,11 +15,13 @@ func.func @collection(%blocks: memref<?x2x?x16x8x128xf8E4M3FN, strided<[?, ?, 16
                       %lengths: memref<?xi32>, %table: memref<?x?xi32, strided<[?, 1]>>,
                       %max_prompt: memref<1xi32>, %max_cache: memref<1xi32>,
                       %scales: memref<4x2x3x16x8x4xf32>, %scales_table: memref<?x?xi32>) -> !kvcache.collection<#own> {
-  // CHECK: %[[BASE:.*]], %[[OFFSET:.*]], %[[SIZES:.*]]:6, %[[STRIDES:.*]]:6 = memref.extract_strided_metadata %[[BLOCKS]]
+  // CHECK: %[[ALIGNED:.*]] = memref.assume_alignment %[[BLOCKS]], 16
+  // CHECK: %[[BASE:.*]], %[[OFFSET:.*]], %[[SIZES:.*]]:6, %[[STRIDES:.*]]:6 = memref.extract_strided_metadata %[[ALIGNED]]
   // CHECK: %[[VALUES:.*]] = kvcache.byte_view %[[BASE]][%[[OFFSET]]] : memref<f8E4M3FN> to memref<f8E4M3FN>
   // CHECK: %[[TBASE:[a-z0-9_]+]], %{{.*}}, %[[TSIZES:.*]]:2, %[[TSTRIDES:.*]]:2 = memref.extract_strided_metadata %[[TABLE]]
   // CHECK: %[[TSTRIDE:.*]] = arith.index_castui %[[TSTRIDES]]#0 : index to i32
-  // CHECK: %[[SBASE:[a-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[SCALES]]
+  // CHECK: %[[SALIGNED:.*]] = memref.assume_alignment %[[SCALES]], 16
+  // CHECK: %[[SBASE:[a-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[SALIGNED]]
   // CHECK-NOT: memref.load
   // CHECK: return %[[VALUES]], %[[STRIDES]]#0, %[[SIZES]]#0, %[[TBASE]], %[[TSTRIDE]], %[[SBASE]], %c12288, %c4,
   // CHECK-SAME: %[[TSIZES]]#0, %[[TSIZES]]#1, %{{.*}}, %{{.*}}, %[[SIZES]]#2 :

@@ -7,17 +7,24 @@
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
 #include "kvcache/Support/Identifiers.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
 
+/// Whether an attribute is for arguments of host functions.
+static bool isForArguments(NamedAttribute attr) {
+  return attr.getName() == KVCacheDialect::getNameAttrName() ||
+         attr.getName() == KVCacheDialect::getHostArrayAttrName();
+}
+
 LogicalResult KVCacheDialect::verifyOperationAttribute(Operation *op,
                                                        NamedAttribute attr) {
-  if (attr.getName() == getNameAttrName())
+  if (isForArguments(attr))
     return op->emitOpError("has '")
-           << getNameAttrName()
-           << "', which names an argument; write it behind the argument's type";
+           << attr.getName().getValue()
+           << "', which is for arguments; write it behind an argument's type";
   return success();
 }
 
@@ -25,8 +32,30 @@ LogicalResult KVCacheDialect::verifyRegionArgAttribute(Operation *op,
                                                        unsigned regionIndex,
                                                        unsigned argIndex,
                                                        NamedAttribute attr) {
-  if (attr.getName() != getNameAttrName())
+  if (!isForArguments(attr))
     return success();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function || op->getParentOfType<gpu::GPUModuleOp>())
+    return op->emitOpError("argument #")
+           << argIndex << " has '" << attr.getName().getValue()
+           << "', which is for arguments of host functions; drop it";
+
+  if (attr.getName() == getHostArrayAttrName()) {
+    auto type = dyn_cast<MemRefType>(function.getArgumentTypes()[argIndex]);
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!isa<UnitAttr>(attr.getValue()) || !type || !type.hasStaticShape() ||
+        failed(type.getStridesAndOffset(strides, offset)) ||
+        llvm::any_of(strides, ShapedType::isDynamic))
+      return op->emitOpError("argument #")
+             << argIndex << ": '" << getHostArrayAttrName()
+             << "' has no value and marks memrefs of static shape and strides, "
+                "got "
+             << attr.getValue() << " on "
+             << function.getArgumentTypes()[argIndex];
+    return success();
+  }
+
   auto name = dyn_cast<StringAttr>(attr.getValue());
   if (!name || !isUsableIdentifier(name))
     return op->emitOpError("argument #")
@@ -35,8 +64,7 @@ LogicalResult KVCacheDialect::verifyRegionArgAttribute(Operation *op,
               "and "
               "not 'workspace', got "
            << attr.getValue();
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  for (unsigned other = 0; function && other < argIndex; ++other)
+  for (unsigned other = 0; other < argIndex; ++other)
     if (function.getArgAttr(other, getNameAttrName()) == name)
       return op->emitOpError("arguments #")
              << other << " and #" << argIndex << " are both named '"

@@ -47,8 +47,12 @@ def KVCache_Dialect : Dialect {
     only; `generate-runtime-verification` therefore runs before it. A layer is the
     program's own affair, verified where it is constant.
 
-    **`kvcache.name`**, a string attribute of a function's argument, is what
-    launch records call the argument: a C identifier, once in a function.
+    **Launch records.** Two attributes of host functions' arguments are for the
+    records of `kvcache-to-ptx`, which drops them when they are written.
+    `kvcache.name`, a string, is what the record calls the argument: a C
+    identifier, once in a function. `kvcache.host_array`, a unit attribute, says
+    that the argument is memory of the host, from which the function reads
+    integers before it launches: a memref of static shape and strides.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect",
@@ -62,6 +66,10 @@ def KVCache_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// The name of a function's argument in launch records.
     static ::llvm::StringRef getNameAttrName() { return "kvcache.name"; }
+    /// Marks a function's argument that the host itself reads.
+    static ::llvm::StringRef getHostArrayAttrName() {
+      return "kvcache.host_array";
+    }
   }];
 }
 
