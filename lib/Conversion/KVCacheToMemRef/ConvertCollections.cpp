@@ -37,7 +37,9 @@ Value baseOf(ImplicitLocOpBuilder &b,
 PoolValues poolOf(ImplicitLocOpBuilder &b, LayoutAttr layout, Value memref,
                   Pool which, Value &layers) {
   // Launchers check what host code assumes.
-  if (!b.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>())
+  if (!b.getInsertionBlock()
+           ->getParentOp()
+           ->getParentOfType<gpu::GPUModuleOp>())
     memref = memref::AssumeAlignmentOp::create(b, memref, poolAlignment);
   auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
   PoolValues values;

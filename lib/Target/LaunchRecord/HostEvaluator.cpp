@@ -435,7 +435,6 @@ LogicalResult HostEvaluator::evaluateLaunch(gpu::LaunchFuncOp op) {
   if (same == record.kernels.end())
     record.kernels.push_back(std::move(found));
   record.steps.push_back(std::move(step));
-  hasLaunched = true;
   return success();
 }
 

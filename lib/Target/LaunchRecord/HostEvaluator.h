@@ -78,8 +78,6 @@ private:
   llvm::DenseMap<Value, const Expr *> integers;
   llvm::DenseMap<Value, MemRefExpr> memrefs;
   SmallVector<const Expr *> guards;
-  /// What is read on the host after a launch may be the kernel's result.
-  bool hasLaunched = false;
   SymbolTableCollection symbols;
 };
 

@@ -53,10 +53,11 @@ std::optional<MemRefExpr> HostEvaluator::select(const Expr *condition,
 }
 
 void HostEvaluator::evaluateLoad(memref::LoadOp op) {
-  // The elements of an argument that are at constant places.
+  // The elements of an argument that are at constant places. No kernel writes
+  // them: such an argument goes to none.
   auto argument = dyn_cast<BlockArgument>(op.getMemRef());
   Type type = op.getType();
-  if (hasLaunched || !argument ||
+  if (!argument ||
       argument.getOwner() != &function.getBody().front() ||
       !(type.isIntOrIndex()))
     return;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "a_b.h"
+#include "a_b_2.h"
+#include "int_.h"
+#include "x1__st.h"
+
+typedef int (*launcher)(const int__arguments *, const int__kernels *, CUstream,
+                        char *, size_t);
+launcher find(void);
+launcher find(void) { return int__launch; }
+const char *name(void);
+const char *name(void) {
+  return a_b_entry(0) ? a_b_2_module(0) : x1__st_module(0);
+}
