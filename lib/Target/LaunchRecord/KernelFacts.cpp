@@ -50,6 +50,22 @@ static MemoryAccess getAccess(Operation *user, Value memref) {
   return found.empty() ? MemoryAccess::Unknown : access;
 }
 
+/// Calls `visit` with each use of the memory of `memref`, also through views.
+static void forEachUse(Value memref,
+                       llvm::function_ref<void(Operation *, Value)> visit) {
+  SmallVector<Value> worklist = {memref};
+  while (!worklist.empty()) {
+    Value view = worklist.pop_back_val();
+    for (Operation *user : view.getUsers()) {
+      visit(user, view);
+      if (isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp>(user))
+        for (Value result : user->getResults())
+          if (isa<BaseMemRefType>(result.getType()))
+            worklist.push_back(result);
+    }
+  }
+}
+
 MemoryAccess kvcache::getKernelAccess(FunctionOpInterface kernel,
                                       unsigned argument) {
   if (kernel.getArgAttr(argument, LLVM::LLVMDialect::getReadonlyAttrName()))
@@ -57,19 +73,10 @@ MemoryAccess kvcache::getKernelAccess(FunctionOpInterface kernel,
   if (kernel.getArgAttr(argument, LLVM::LLVMDialect::getWriteOnlyAttrName()))
     return MemoryAccess::Write;
   MemoryAccess access = MemoryAccess::None;
-  SmallVector<Value> worklist = {kernel.getArgument(argument)};
-  while (!worklist.empty()) {
-    Value view = worklist.pop_back_val();
-    for (Operation *user : view.getUsers()) {
-      if (isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp>(user)) {
-        for (Value result : user->getResults())
-          if (isa<BaseMemRefType>(result.getType()))
-            worklist.push_back(result);
-        continue;
-      }
+  forEachUse(kernel.getArgument(argument), [&](Operation *user, Value view) {
+    if (!isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp>(user))
       access = join(access, getAccess(user, view));
-    }
-  }
+  });
   return access;
 }
 
@@ -85,8 +92,11 @@ int64_t kvcache::getKernelAlignment(FunctionOpInterface kernel,
     if (llvm::isPowerOf2_64(bytes))
       alignment = std::max(alignment, bytes);
   }
-  for (Operation *user : value.getUsers())
-    if (auto assume = dyn_cast<memref::AssumeAlignmentOp>(user))
-      alignment = std::max<int64_t>(alignment, assume.getAlignment());
+  // Accesses, and assumptions, that rely on more: they start at the pointer or
+  // multiples behind it.
+  forEachUse(value, [&](Operation *user, Value) {
+    if (auto attr = user->getAttrOfType<IntegerAttr>("alignment"))
+      alignment = std::max(alignment, attr.getInt());
+  });
   return alignment;
 }

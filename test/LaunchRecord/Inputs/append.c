@@ -6,6 +6,9 @@
  *
  * usage: append FOLDER CHIP
  */
+#ifndef KERNEL
+#define KERNEL append_kv
+#endif
 #include "append.h"
 #include "driver.h"
 
@@ -47,7 +50,7 @@ int main(int argc, char **argv) {
   int layer = 1, t, i, same;
   if (argc != 3)
     return 2;
-  kernels.append_kv = loadKernel(device, argv[1], append_module(0), argv[2],
+  kernels.KERNEL = loadKernel(device, argv[1], append_module(0), argv[2],
                                  append_entry(0));
 
   fill(k, sizeof(k) / 2, 1);
@@ -128,6 +131,10 @@ int main(int argc, char **argv) {
   bad.k.data = bad.v.data = 0;
   wrong(&bad, "no rows");
 
+#ifdef ONLY_RUN
+  must(kvcacheDeviceDestroy(device), "destroy");
+  return same ? 0 : 1;
+#endif
   /* Everything else is an error, and nothing is launched. */
   wrong(NULL, "no arguments");
   i = append_launch(&good, NULL, NULL, message, sizeof(message));
