@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostMemory.h"
 #include "MemRefDescriptor.h"
 #include "Program.h"
 
@@ -87,6 +88,24 @@ template <typename T> Status unpack(Result<T> result, T &value) {
   return {};
 }
 
+/// Without a count of arguments the array may be shorter than the kernel's
+/// parameters; reading past it must not end the process.
+Status checkReadable(const Kernel &kernel, void **params) {
+  std::optional<std::vector<size_t>> sizes = kernel.paramSizes();
+  if (!sizes)
+    return {};
+  for (size_t i = 0; i < sizes->size(); ++i)
+    if (!isReadable(params + i, sizeof *params) ||
+        !isReadable(params[i], (*sizes)[i]))
+      return Status::error(
+          "launch of kernel '" + kernel.name() + "': argument " +
+          std::to_string(i) + " of " + std::to_string(sizes->size()) + " (" +
+          std::to_string((*sizes)[i]) +
+          " bytes) cannot be read; the kernel takes " +
+          std::to_string(sizes->size()) + " arguments, were fewer passed?");
+  return {};
+}
+
 void launch(const char *function, void *handle, LaunchConfig config,
             void *stream, void **params, void **extra,
             std::optional<size_t> numParams) {
@@ -98,6 +117,9 @@ void launch(const char *function, void *handle, LaunchConfig config,
     if (extra)
       return Status::error("launch of kernel '" + kernel->kernel->name() +
                            "': arguments by 'extra' are not supported");
+    if (!numParams)
+      if (Status status = checkReadable(*kernel->kernel, params); !status.ok())
+        return status;
     return kernel->device->launch(*kernel->kernel, config, params, numParams,
                                   on);
   });

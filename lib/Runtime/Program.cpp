@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "HostMemory.h"
 
 #include "kvcache/Runtime/CAPI.h"
 
@@ -83,6 +84,8 @@ Result<std::shared_ptr<Device>> Program::open(int ordinal) {
           (*opened)->description() + "\n");
   (*opened)->setReportHandler(
       [this](const ptxsim::Report &found) { report(found); });
+  if (settings.hostUnreadable)
+    nameHostFaults(*opened, fatalExitCode);
   if (!exitHookSet)
     exitHookSet = std::atexit(atExit) == 0;
   devices.emplace(ordinal, *opened);

@@ -97,6 +97,9 @@ public:
     return std::shared_ptr<Event>(std::make_shared<SimEvent>(scheduler));
   }
   Status synchronize() override { return scheduler->reachAll(); }
+  bool describeFault(const void *address, std::string &place) const override {
+    return sim->options().hostUnreadable && sim->tryDescribe(address, place);
+  }
   Result<ptxsim::TensorMap> encodeTensorMap(const ptxsim::TensorMapSpec &spec,
                                             uint32_t) override {
     return ptxsim::encodeTensorMap(spec);

@@ -133,6 +133,13 @@ bool checkFloatRounding(Statement &s, Type to, Type from, Rounding mode) {
     return s.fail("a conversion from ." + std::string(typeInfo(from).name) +
                   " to ." + std::string(typeInfo(to).name) +
                   " needs a rounding mode");
+  bool toTf32 = to == Type::TF32;
+  if ((mode == Rounding::Rna && !toTf32) ||
+      (toTf32 && (from != Type::F32 || mode == Rounding::Rm ||
+                  mode == Rounding::Rp)))
+    return s.fail("unsupported rounding mode of a conversion from ." +
+                  std::string(typeInfo(from).name) + " to ." +
+                  std::string(typeInfo(to).name));
   if (!narrows && mode != Rounding::None && !integral)
     return s.fail("a conversion that is exact takes no rounding mode");
   if (to != from && integral)

@@ -82,6 +82,14 @@ std::string Device::describe(uint64_t address) const {
   return impl->memory.table.describe(address);
 }
 
+bool Device::tryDescribe(const void *address, std::string &words) const {
+  std::unique_lock<std::mutex> guard(impl->lock, std::try_to_lock);
+  if (!guard.owns_lock() || !impl->memory.table.maps(uint64_t(address)))
+    return false;
+  words = impl->memory.table.describe(uint64_t(address));
+  return true;
+}
+
 std::vector<AllocationInfo> Device::allocations() const {
   std::lock_guard<std::mutex> guard(impl->lock);
   std::vector<AllocationInfo> result;

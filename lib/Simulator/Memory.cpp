@@ -43,6 +43,19 @@ const Allocation *AllocationTable::find(uint64_t address) const {
   return address < candidate.end ? &candidate : nullptr;
 }
 
+bool AllocationTable::maps(uint64_t address) const {
+  for (const auto *map : {&live, &freed}) {
+    auto it = map->upper_bound(address);
+    const Allocation *near[2] = {it == map->end() ? nullptr : &it->second,
+                                 it == map->begin() ? nullptr
+                                                    : &std::prev(it)->second};
+    for (const Allocation *a : near)
+      if (a && a->mapping && address - uint64_t(a->mapping) < a->mappingBytes)
+        return true;
+  }
+  return false;
+}
+
 std::string AllocationTable::describe(uint64_t address) const {
   if (address < 4096)
     return "a null pointer plus " + std::to_string(address) + " bytes";

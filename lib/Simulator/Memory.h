@@ -37,6 +37,9 @@ public:
     return const_cast<Allocation *>(
         static_cast<const AllocationTable *>(this)->find(address));
   }
+  /// Whether the address lies in an allocation, live or freed, or in its red
+  /// zones.
+  bool maps(uint64_t address) const;
   /// Words for `address` against the nearest live or freed allocation.
   std::string describe(uint64_t address) const;
 

@@ -146,6 +146,13 @@ public:
   virtual Result<ptxsim::TensorMap>
   encodeTensorMap(const ptxsim::TensorMapSpec &spec, uint32_t l2Promotion) = 0;
 
+  /// Whether `address` is device memory that the host may not touch, and where
+  /// it lies; for signal handlers: gives up rather than wait.
+  virtual bool describeFault(const void * /*address*/,
+                             std::string & /*place*/) const {
+    return false;
+  }
+
   // Checks and counters: empty on a GPU ---------------------------------------
 
   /// Called for each new report while a launch returns, on its thread; must not

@@ -147,6 +147,9 @@ public:
   /// The address against the nearest live or freed allocation, in words.
   std::string describe(uint64_t address) const;
   std::vector<AllocationInfo> allocations() const;
+  /// The same for an address inside of memory this device has mapped; false
+  /// elsewhere, and while another call into the device runs.
+  bool tryDescribe(const void *address, std::string &words) const;
 
   // Modules -----------------------------------------------------------------
 

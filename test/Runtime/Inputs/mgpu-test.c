@@ -17,6 +17,11 @@ void *mgpuModuleGetFunction(void *module, const char *name);
 void mgpuLaunchKernel(void *kernel, intptr_t gx, intptr_t gy, intptr_t gz,
                       intptr_t bx, intptr_t by, intptr_t bz, int32_t shared,
                       void *stream, void **params, void **extra, size_t count);
+void mgpuLaunchClusterKernel(void *kernel, intptr_t cx, intptr_t cy,
+                             intptr_t cz, intptr_t gx, intptr_t gy, intptr_t gz,
+                             intptr_t bx, intptr_t by, intptr_t bz,
+                             int32_t shared, void *stream, void **params,
+                             void **extra);
 void *mgpuStreamCreate(void);
 void mgpuStreamDestroy(void *stream);
 void mgpuStreamSynchronize(void *stream);
@@ -165,7 +170,12 @@ static void tensorMaps(void) {
 static void modules(void) {
   static char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
                       ".visible .entry empty() { ret; }\n";
+  static char two[] = ".version 7.0\n.target sm_90\n.address_size 64\n"
+                      ".visible .entry two(.param .u64 a, .param .u32 b) "
+                      "{ ret; }\n";
   void *module = mgpuModuleLoadJIT(ptx, 2), *kernel, *params[1];
+  uint64_t value = 0;
+  void *short_of[] = {&value, (void *)8};
   title("launches");
   kernel = mgpuModuleGetFunction(module, "empty");
   mgpuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL, 0);
@@ -178,6 +188,15 @@ static void modules(void) {
   mgpuLaunchKernel(kernel, 1, 1, 1, 32, 33, 1, 0, NULL, NULL, NULL, 0);
   mgpuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, -5, NULL, NULL, NULL, 0);
   mgpuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL, 0);
+  title("launches of clusters, which tell no number of arguments");
+  kernel = mgpuModuleGetFunction(mgpuModuleLoadJIT(two, 2), "two");
+  mgpuLaunchClusterKernel(kernel, 2, 1, 1, 2, 1, 1, 1, 1, 1, 0, NULL, short_of,
+                          NULL);
+  mgpuLaunchClusterKernel(kernel, 2, 1, 1, 2, 1, 1, 1, 1, 1, 0, NULL, NULL,
+                          NULL);
+  short_of[1] = &value;
+  mgpuLaunchClusterKernel(kernel, 2, 1, 1, 2, 1, 1, 1, 1, 1, 0, NULL, short_of,
+                          NULL);
   title("wrong modules");
   mgpuModuleGetFunction(module, "full");
   mgpuModuleGetFunction(module, NULL);
