@@ -83,8 +83,9 @@ static char *resolveGlobal(Warp &warp, const Inst &inst, unsigned lane,
         accessWords(mode, bytes, Space::Const) + ", which is read-only");
   if (warp.block->launch->instrumented)
     checkGlobal(warp, inst, lane, *a, address, bytes, mode);
-  else if (!a->readOnly)
-    warp.allocBegin = a->begin, warp.allocEnd = a->end;
+  if (!a->readOnly)
+    warp.ranges[inst.operands] = {a->begin, a->end, a->shadow,
+                                  raceCells(warp, *a)};
   return reinterpret_cast<char *>(address);
 }
 
@@ -138,14 +139,44 @@ char *ptxsim::resolve(Warp &warp, const Inst &inst, unsigned lane,
   }
 }
 
+/// `bytes` is 1, 2, 4 or 8.
 static uint64_t extend(const char *p, unsigned bytes, bool isSigned) {
-  uint64_t v = 0;
-  memcpy(&v, p, bytes);
-  if (isSigned && bytes < 8) {
-    unsigned shift = 64 - 8 * bytes;
-    v = uint64_t(int64_t(v << shift) >> shift);
+  auto load = [&](auto v) {
+    memcpy(&v, p, sizeof v);
+    using Unsigned = decltype(v);
+    return isSigned ? uint64_t(int64_t(std::make_signed_t<Unsigned>(v)))
+                    : uint64_t(v);
+  };
+  switch (bytes) {
+  case 1:
+    return load(uint8_t());
+  case 2:
+    return load(uint16_t());
+  case 4:
+    return load(uint32_t());
+  default:
+    return load(uint64_t());
   }
-  return v;
+}
+
+/// Copies an element of 1, 2, 4, 8 or 16 bytes.
+static void copyElement(char *to, const char *from, unsigned bytes) {
+  switch (bytes) {
+  case 1:
+    *to = *from;
+    return;
+  case 2:
+    memcpy(to, from, 2);
+    return;
+  case 4:
+    memcpy(to, from, 4);
+    return;
+  case 8:
+    memcpy(to, from, 8);
+    return;
+  default:
+    memcpy(to, from, 16);
+  }
 }
 
 static void gatherAddresses(const Warp &w, const Inst &i, uint32_t mask,
@@ -193,7 +224,7 @@ void ptxsim::storeHandler(Warp &w, const Inst &i, uint32_t mask) {
     char data[32];
     for (unsigned k = 0; k < i.count; ++k) {
       const OperandSlot &o = w.operands[i.operands + k];
-      memcpy(data + k * i.size, w.regs + o.slot + l * o.width, i.size);
+      copyElement(data + k * i.size, w.regs + o.slot + l * o.width, i.size);
     }
     w.storeData = data;
     char *p = resolve(w, i, l, addresses[l], bytes, bytes, i.space,

@@ -100,10 +100,8 @@ bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
                          AccessMode mode) {
   SharedShadow &shadow = *block.shadow;
   uint32_t tools = block.launch->tools;
-  if (tools & MemCheck)
-    for (unsigned k = 0; k < bytes; ++k)
-      if (!shadow.inside[offset + k])
-        return false;
+  if (tools & MemCheck && !allWritten(shadow.inside.data() + offset, bytes))
+    return false;
   // Memory that a copy will still write is nobody's before the wait.
   if (shadow.numPending && !warp.asynchronous &&
       tools & (RaceCheck | SyncCheck))
@@ -122,14 +120,8 @@ bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
     raceShared(warp, inst, lane, block, offset, bytes, mode);
   if (tools & InitCheck) {
     uint8_t *written = shadow.written.data() + offset;
-    if (mode != AccessMode::Write) {
-      for (unsigned k = 0; k < bytes; ++k)
-        if (!written[k]) {
-          uninitialised(warp, inst, lane, offset, bytes, Space::Shared,
-                        "shared");
-          break;
-        }
-    }
+    if (mode != AccessMode::Write && !allWritten(written, bytes))
+      uninitialised(warp, inst, lane, offset, bytes, Space::Shared, "shared");
     memset(written, 1, bytes);
   }
   return true;
@@ -183,13 +175,9 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
   if (!allocation.shadow)
     return;
   uint8_t *written = allocation.shadow + (address - allocation.begin);
-  if (mode != AccessMode::Write && warp.block->launch->tools & InitCheck)
-    for (unsigned k = 0; k < bytes; ++k)
-      if (!written[k]) {
-        uninitialised(warp, inst, lane, address, bytes, Space::Global,
-                      "global");
-        break;
-      }
+  if (mode != AccessMode::Write && warp.block->launch->tools & InitCheck &&
+      !allWritten(written, bytes))
+    uninitialised(warp, inst, lane, address, bytes, Space::Global, "global");
   if (mode != AccessMode::Read)
     memset(written, 1, bytes);
 }

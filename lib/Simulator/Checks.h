@@ -41,6 +41,28 @@ struct SharedShadow {
   std::vector<uint32_t> clocks;
 };
 
+/// Whether all of `bytes` shadow bytes are 1.
+PTXSIM_INLINE bool allWritten(const uint8_t *written, unsigned bytes) {
+  constexpr uint64_t ones = 0x0101010101010101;
+  for (; bytes >= 8; bytes -= 8, written += 8) {
+    uint64_t word;
+    memcpy(&word, written, 8);
+    if (word != ones)
+      return false;
+  }
+  if (bytes >= 4) {
+    uint32_t word;
+    memcpy(&word, written, 4);
+    if (word != uint32_t(ones))
+      return false;
+    bytes -= 4, written += 4;
+  }
+  for (; bytes; --bytes)
+    if (!*written++)
+      return false;
+  return true;
+}
+
 /// While it lives, accesses of the warp are made by an asynchronous copy.
 class AsyncScope {
 public:
@@ -93,6 +115,8 @@ void raceShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
 void raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
                 const Allocation &allocation, uint64_t address, unsigned bytes,
                 AccessMode mode);
+/// The cells of an allocation, null if it has none yet.
+void *raceCells(Warp &warp, const Allocation &allocation);
 /// A barrier of the block: `arrived` lanes per warp have met; the warps in
 /// `released` go on.
 void joinClocks(Block &block, const std::vector<uint32_t> &arrived,
@@ -108,8 +132,15 @@ class GlobalRaces {
 public:
   explicit GlobalRaces(bool byByte) : unit(byByte ? 1 : 4) {}
   ~GlobalRaces();
+  /// passesChecks for accesses of one size.
+  template <unsigned Bytes>
+  bool passesFor(const AccessRange &range, uint32_t mask,
+                 const uint64_t *addresses, uint64_t disp, uint32_t self,
+                 bool isRead, bool initialised);
 
 private:
+  friend void *raceCells(Warp &, const Allocation &);
+  static constexpr uint32_t severalBlocks = ~0u;
   friend void raceGlobal(Warp &, const Inst &, unsigned, const Allocation &,
                          uint64_t, unsigned, AccessMode);
   friend void noteStrong(Warp &);
@@ -121,6 +152,9 @@ private:
     Cell *cells;
     size_t bytes;
   };
+  /// Marks the times of strong accesses.
+  static constexpr uint32_t strongBit = 0x80000000;
+  uint32_t stamp(bool strong) const { return clock | (strong ? strongBit : 0); }
   bool ordered(uint32_t block, uint32_t time, uint32_t now) const;
   bool conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
                 uint32_t self, uint32_t &other);

@@ -122,7 +122,7 @@ void decodeAccess(Statement &s, AccessKind kind) {
     return;
   }
   // The fast forms need equal register and element widths.
-  bool fast = !s.builder.options.instrumented && !cluster;
+  bool fast = !cluster;
   for (const OperandSlot &o : s.extra)
     fast &= !o.discard && o.width == (size == 1 ? 2 : size);
   if (s.inst.space != Space::Shared)
@@ -130,7 +130,8 @@ void decodeAccess(Statement &s, AccessKind kind) {
   Handler fn = nullptr;
   if (fast)
     fn = isa().access(kind, s.inst.space, size, count,
-                      isSigned(type) && size == 1 && isLoad);
+                      isSigned(type) && size == 1 && isLoad,
+                      s.builder.options.instrumented);
   if (!fn)
     fn = isLoad ? loadHandler : storeHandler;
   s.emit(instClass, fn);

@@ -41,6 +41,11 @@ enum : uint8_t {
 /// access has been reported and must be left out.
 char *resolve(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
               unsigned bytes, unsigned align, Space space, AccessMode mode);
+/// The checks of a plain access whose lanes lie in the instruction's range;
+/// false, and nothing noted, if one of them may find something (Race.cpp).
+bool passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
+                  const uint64_t *addresses, uint64_t disp, unsigned bytes,
+                  AccessMode mode);
 void loadHandler(Warp &, const Inst &, uint32_t);
 void storeHandler(Warp &, const Inst &, uint32_t);
 /// Parameters of the kernel are the same for all lanes.

@@ -93,13 +93,21 @@ struct LaneGroup {
   uint8_t barrier = 0;
 };
 
+/// Addresses of one allocation that may be read and written.
+struct AccessRange {
+  uint64_t begin = 1, end = 0;
+  /// What the tools know of it, null where that is not kept: its shadow of
+  /// written bytes, and the race check's cells.
+  uint8_t *written = nullptr;
+  void *cells = nullptr;
+};
+
 struct Warp {
   char *regs = nullptr;
   const char *params = nullptr;
   const OperandSlot *operands = nullptr;
-  /// The allocation the last global access hit, and its shadow of written
-  /// bytes where there is one.
-  uint64_t allocBegin = 1, allocEnd = 0;
+  /// The allocation that each access instruction last hit, by Inst::operands.
+  AccessRange *ranges = nullptr;
   char *sharedBase = nullptr;
   uint64_t sharedSize = 0;
   Block *block = nullptr;
@@ -160,7 +168,17 @@ PTXSIM_INLINE uint64_t readLane(const Warp &warp, uint32_t slot, unsigned width,
 
 PTXSIM_INLINE void writeLane(Warp &warp, uint32_t slot, unsigned width,
                              unsigned lane, uint64_t value) {
-  memcpy(warp.regs + slot + lane * width, &value, width < 8 ? width : 8);
+  char *p = warp.regs + slot + lane * width;
+  switch (width) {
+  case 2:
+    memcpy(p, &value, 2);
+    return;
+  case 4:
+    memcpy(p, &value, 4);
+    return;
+  default:
+    memcpy(p, &value, 8);
+  }
 }
 
 #if defined(__clang__)

@@ -219,6 +219,8 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   std::vector<Worker> workers(threads);
   for (Worker &worker : workers) {
     worker.launch = &launch;
+    // Instructions without operands may name the place behind the last.
+    worker.ranges.resize(program->operands.size() + 1);
     if (options.counters)
       worker.counts.resize(program->code.size());
   }

@@ -13,69 +13,84 @@
 
 using namespace ptxsim;
 
-void ptxsim::unpackHandler(Warp &w, const Inst &i, uint32_t mask) {
+/// Elements of M, N in a register, go into registers of R.
+template <typename M, typename R, unsigned N>
+static void unpackAs(Warp &w, const Inst &i, uint32_t mask) {
+  constexpr unsigned stride = sizeof(M) * N;
   const char *source = w.regs + i.a;
-  for (unsigned k = 0; k < i.count; ++k) {
+  for (unsigned k = 0; k < N; ++k) {
     const OperandSlot &o = w.operands[i.operands + k];
     if (o.discard)
       continue;
-    char *d = w.regs + o.slot;
-    auto copy = [&](unsigned bytes) {
-      forLanes(mask, [=](unsigned l) {
-        uint64_t v = 0;
-        memcpy(&v, source + l * i.aWidth + k * i.size, bytes);
-        memcpy(d + l * o.width, &v, o.width);
-      });
-    };
-    // A constant size lets the copy be a single move.
-    switch (i.size) {
-    case 1:
-      copy(1);
-      break;
-    case 2:
-      copy(2);
-      break;
-    case 4:
-      copy(4);
-      break;
-    default:
-      copy(8);
+    R *d = w.reg<R>(o.slot);
+    const char *s = source + k * sizeof(M);
+    setLanes(mask, d, [=](unsigned l) {
+      M v;
+      memcpy(&v, s + l * stride, sizeof v);
+      return R(v);
+    });
+  }
+}
+
+template <typename M, typename R>
+static void unpack(Warp &w, const Inst &i, uint32_t mask) {
+  switch (i.count) {
+  case 2:
+    return unpackAs<M, R, 2>(w, i, mask);
+  case 4:
+    return unpackAs<M, R, 4>(w, i, mask);
+  default:
+    return unpackAs<M, R, 8>(w, i, mask);
+  }
+}
+
+template <typename M, typename R>
+static void pack(Warp &w, const Inst &i, uint32_t mask) {
+  char *d = w.regs + i.dst;
+  unsigned stride = i.dstWidth;
+  // The destination may be among the sources: collect first.
+  alignas(16) char result[32 * 16];
+  for (unsigned k = 0; k < i.count; ++k) {
+    const R *s = w.reg<R>(w.operands[i.operands + k].slot);
+    char *to = result + k * sizeof(M);
+    for (unsigned l = 0; l < 32; ++l) {
+      M v = M(s[l]);
+      memcpy(to + l * stride, &v, sizeof v);
     }
+  }
+  if (mask == ~0u) {
+    memcpy(d, result, 32u * stride);
+    return;
+  }
+  forLanes(mask, [=, &result](unsigned l) {
+    memcpy(d + l * stride, result + l * stride, stride);
+  });
+}
+
+void ptxsim::unpackHandler(Warp &w, const Inst &i, uint32_t mask) {
+  switch (i.size) {
+  case 1:
+    return unpack<uint8_t, uint16_t>(w, i, mask);
+  case 2:
+    return unpack<uint16_t, uint16_t>(w, i, mask);
+  case 4:
+    return unpack<uint32_t, uint32_t>(w, i, mask);
+  default:
+    return unpack<uint64_t, uint64_t>(w, i, mask);
   }
 }
 
 void ptxsim::packHandler(Warp &w, const Inst &i, uint32_t mask) {
-  char *d = w.regs + i.dst;
-  // The destination may be among the sources: collect first.
-  alignas(16) char result[32 * 16];
-  for (unsigned k = 0; k < i.count; ++k) {
-    const OperandSlot &o = w.operands[i.operands + k];
-    const char *s = w.regs + o.slot;
-    auto copy = [&](unsigned bytes) {
-      for (unsigned l = 0; l < 32; ++l)
-        memcpy(result + l * i.dstWidth + k * i.size, s + l * o.width, bytes);
-    };
-    switch (i.size) {
-    case 1:
-      copy(1);
-      break;
-    case 2:
-      copy(2);
-      break;
-    case 4:
-      copy(4);
-      break;
-    default:
-      copy(8);
-    }
+  switch (i.size) {
+  case 1:
+    return pack<uint8_t, uint16_t>(w, i, mask);
+  case 2:
+    return pack<uint16_t, uint16_t>(w, i, mask);
+  case 4:
+    return pack<uint32_t, uint32_t>(w, i, mask);
+  default:
+    return pack<uint64_t, uint64_t>(w, i, mask);
   }
-  if (mask == ~0u) {
-    memcpy(d, result, 32u * i.dstWidth);
-    return;
-  }
-  forLanes(mask, [=, &result](unsigned l) {
-    memcpy(d + l * i.dstWidth, result + l * i.dstWidth, i.dstWidth);
-  });
 }
 
 /// A clock that only needs to go forwards: it counts instructions.

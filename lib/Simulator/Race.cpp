@@ -208,12 +208,8 @@ bool GlobalRaces::ordered(uint32_t block, uint32_t time, uint32_t now) const {
   return it != released->second.end() && acquired->second.back() > *it;
 }
 
-static constexpr uint32_t severalBlocks = ~0u;
-
 bool GlobalRaces::conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
                            uint32_t self, uint32_t &other) {
-  // Bit 31 of the times marks strong accesses.
-  constexpr uint32_t strongBit = 0x80000000;
   auto clashes = [&](uint32_t who, uint32_t time) {
     if (who == 0 || who == self || (strong && time & strongBit))
       return false;
@@ -227,7 +223,7 @@ bool GlobalRaces::conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
     return !isOrdered;
   };
   bool race = clashes(cell.writer, cell.writeTime) && !(!isRead && sameValue);
-  uint32_t time = clock | (strong ? strongBit : 0);
+  uint32_t time = stamp(strong);
   if (isRead) {
     cell.reader =
         cell.reader == 0 || cell.reader == self ? self : severalBlocks;
@@ -270,16 +266,16 @@ void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
   bool same = mode == AccessMode::Write && warp.storeData &&
               memcmp(reinterpret_cast<const char *>(address), warp.storeData,
                      bytes) == 0;
+  bool isRead = mode == AccessMode::Read;
   for (uint64_t k = first; k <= last; ++k) {
     uint32_t other = 0;
-    if (!races.conflict(races.lastCells[k], mode == AccessMode::Read, strong,
-                        same, self, other))
+    if (!races.conflict(races.lastCells[k], isRead, strong, same, self, other))
       continue;
     Report *report = addFinding(warp, inst, lane, RaceCheck, "global-race");
     if (!report)
       continue;
     std::string who = "other blocks";
-    if (other != severalBlocks) {
+    if (other != GlobalRaces::severalBlocks) {
       const Dim3 &grid = launch.config.grid;
       uint64_t b = other - 1;
       who = "block (" + std::to_string(b % grid.x) + "," +
@@ -294,6 +290,100 @@ void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
     report->hasAddress = true;
     report->address = address;
     report->nearest = describeAddress(warp, address, Space::Global);
+  }
+}
+
+void *ptxsim::raceCells(Warp &warp, const Allocation &allocation) {
+  const GlobalRaces *races = warp.block->launch->globalRaces.get();
+  return races && races->lastAllocation == &allocation ? races->lastCells
+                                                       : nullptr;
+}
+
+template <unsigned Bytes>
+bool GlobalRaces::passesFor(const AccessRange &range, uint32_t mask,
+                            const uint64_t *addresses, uint64_t disp,
+                            uint32_t self, bool isRead, bool initialised) {
+  Cell *cells = static_cast<Cell *>(range.cells);
+  const unsigned count = unit == 1 ? Bytes : (Bytes + 3) / 4;
+  const unsigned shift = unit == 1 ? 0 : 2;
+  uint64_t origin = range.begin - disp;
+  bool clean = true;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint64_t offset = addresses[__builtin_ctz(m)] - origin;
+    if (initialised)
+      clean &= allWritten(range.written + offset, Bytes);
+    const Cell *cell = cells + (offset >> shift);
+    for (unsigned k = 0; k < count; ++k) {
+      clean &= cell[k].writer == 0 || cell[k].writer == self;
+      clean &= isRead || cell[k].reader == 0 || cell[k].reader == self;
+    }
+  }
+  if (!clean)
+    return false;
+  uint32_t time = stamp(false);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint64_t offset = addresses[__builtin_ctz(m)] - origin;
+    Cell *cell = cells + (offset >> shift);
+    for (unsigned k = 0; k < count; ++k) {
+      if (isRead) {
+        uint32_t reader = cell[k].reader;
+        cell[k].reader = reader == 0 || reader == self ? self : severalBlocks;
+        cell[k].readTime = time;
+      } else {
+        cell[k] = {self, time, 0, cell[k].readTime};
+      }
+    }
+    if (!isRead && range.written)
+      memset(range.written + offset, 1, Bytes);
+  }
+  return true;
+}
+
+bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
+                          const uint64_t *addresses, uint64_t disp,
+                          unsigned bytes, AccessMode mode) {
+  const Launch &launch = *warp.block->launch;
+  const AccessRange &range = warp.ranges[inst.operands];
+  bool isRead = mode == AccessMode::Read;
+  bool tracksRegisters =
+      !isRead && !launch.program->registerEvents.empty();
+  if (inst.flags & AccessStrong || launch.options->counters || tracksRegisters)
+    return false;
+  bool initialised = isRead && range.written && launch.tools & InitCheck;
+  GlobalRaces *races = launch.globalRaces.get();
+  if (!races) {
+    for (uint32_t m = mask; m && range.written; m &= m - 1) {
+      uint8_t *written =
+          range.written + (addresses[__builtin_ctz(m)] + disp - range.begin);
+      if (!isRead)
+        memset(written, 1, bytes);
+      else if (initialised && !allWritten(written, bytes))
+        return false;
+    }
+    return true;
+  }
+  if (!range.cells)
+    return false;
+  uint32_t self = uint32_t(warp.block->linear + 1);
+  auto passes = [&](auto size) {
+    return races->passesFor<decltype(size)::value>(
+        range, mask, addresses, disp, self, isRead, initialised);
+  };
+  switch (bytes) {
+  case 1:
+    return passes(std::integral_constant<unsigned, 1>());
+  case 2:
+    return passes(std::integral_constant<unsigned, 2>());
+  case 4:
+    return passes(std::integral_constant<unsigned, 4>());
+  case 8:
+    return passes(std::integral_constant<unsigned, 8>());
+  case 16:
+    return passes(std::integral_constant<unsigned, 16>());
+  case 32:
+    return passes(std::integral_constant<unsigned, 32>());
+  default:
+    return false;
   }
 }
 

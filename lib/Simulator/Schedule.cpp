@@ -170,6 +170,7 @@ bool Runner::allocate(Cluster &cluster) {
       warp.regs = block.registers + index * block.registerStride;
       warp.params = launch.params.data();
       warp.operands = program.operands.data();
+      warp.ranges = worker.ranges.data();
       warp.sharedBase = block.shared.data();
       warp.sharedSize = block.shared.size();
       warp.block = &block;

@@ -125,6 +125,8 @@ struct Worker {
   uint64_t numFindings = 0;
   /// The allocation the last checked access hit.
   const Allocation *lastAllocation = nullptr;
+  /// Warp::ranges.
+  std::vector<AccessRange> ranges;
   /// The launch has failed here: block, and what to say.
   bool failed = false;
   uint64_t failedBlock = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads and stores of launches without tools and counters. An access that hits
-// the allocation of the warp's last one is done here; anything else goes the
-// general way, which also reports what is wrong.
+// Loads and stores without counters. An access that hits
+// the allocation that the instruction hit last is done here; anything else goes
+// the general way, which also reports what is wrong.
 #include "../Handlers.h"
 #include "Isa.h"
 
@@ -105,14 +105,18 @@ PTXSIM_INLINE void storeTo(Warp &w, const Inst &i, uint32_t mask,
   }
 }
 
-template <typename M, typename R, unsigned N, AccessKind Kind>
+template <typename M, typename R, unsigned N, AccessKind Kind, bool Checked>
 void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
   constexpr unsigned bytes = sizeof(M) * N;
   const uint64_t *a = w.reg<uint64_t>(i.a);
   uint64_t disp = uint64_t(i.imm);
-  if (w.allocEnd - w.allocBegin < bytes || w.allocBegin > w.allocEnd ||
-      !allInside(a, disp, w.allocBegin, w.allocEnd - w.allocBegin - bytes,
-                 bytes - 1, mask)) {
+  const AccessRange range = w.ranges[i.operands];
+  if (range.end - range.begin < bytes || range.begin > range.end ||
+      !allInside(a, disp, range.begin, range.end - range.begin - bytes,
+                 bytes - 1, mask) ||
+      (Checked && !passesChecks(w, i, mask, a, disp, bytes,
+                                Kind == AccessKind::Load ? AccessMode::Read
+                                                         : AccessMode::Write))) {
     if (Kind == AccessKind::Load)
       loadHandler(w, i, mask);
     else
@@ -183,26 +187,33 @@ void sharedAccess(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 template <typename M, typename R, unsigned N>
-Handler pickSpace(AccessKind kind, Space space) {
+Handler pickSpace(AccessKind kind, Space space, bool checked) {
+  if (checked)
+    return space == Space::Shared ? nullptr
+           : kind == AccessKind::Load
+               ? globalAccess<M, R, N, AccessKind::Load, true>
+               : globalAccess<M, R, N, AccessKind::Store, true>;
   if (space == Space::Shared)
     return kind == AccessKind::Load ? sharedAccess<M, R, N, AccessKind::Load>
                                     : sharedAccess<M, R, N, AccessKind::Store>;
-  return kind == AccessKind::Load ? globalAccess<M, R, N, AccessKind::Load>
-                                  : globalAccess<M, R, N, AccessKind::Store>;
+  return kind == AccessKind::Load
+             ? globalAccess<M, R, N, AccessKind::Load, false>
+             : globalAccess<M, R, N, AccessKind::Store, false>;
 }
 
 template <typename M, typename R>
-Handler pickCount(AccessKind kind, Space space, unsigned count) {
+Handler pickCount(AccessKind kind, Space space, unsigned count,
+                  bool checked) {
   switch (count) {
   case 1:
-    return pickSpace<M, R, 1>(kind, space);
+    return pickSpace<M, R, 1>(kind, space, checked);
   case 2:
-    return pickSpace<M, R, 2>(kind, space);
+    return pickSpace<M, R, 2>(kind, space, checked);
   case 4:
-    return pickSpace<M, R, 4>(kind, space);
+    return pickSpace<M, R, 4>(kind, space, checked);
   case 8:
     if constexpr (sizeof(M) == 4)
-      return pickSpace<M, R, 8>(kind, space);
+      return pickSpace<M, R, 8>(kind, space, checked);
     return nullptr;
   default:
     return nullptr;
@@ -212,21 +223,22 @@ Handler pickCount(AccessKind kind, Space space, unsigned count) {
 } // namespace
 
 Handler accessHandler(AccessKind kind, Space space, unsigned size,
-                      unsigned count, bool isSigned) {
+                      unsigned count, bool isSigned, bool checked) {
   if (space != Space::Global && space != Space::Shared &&
       space != Space::Generic)
     return nullptr;
   switch (size) {
   case 1:
     if (isSigned)
-      return count == 1 ? pickSpace<int8_t, uint16_t, 1>(kind, space) : nullptr;
-    return pickCount<uint8_t, uint16_t>(kind, space, count);
+      return count == 1 ? pickSpace<int8_t, uint16_t, 1>(kind, space, checked)
+                        : nullptr;
+    return pickCount<uint8_t, uint16_t>(kind, space, count, checked);
   case 2:
-    return pickCount<uint16_t, uint16_t>(kind, space, count);
+    return pickCount<uint16_t, uint16_t>(kind, space, count, checked);
   case 4:
-    return pickCount<uint32_t, uint32_t>(kind, space, count);
+    return pickCount<uint32_t, uint32_t>(kind, space, count, checked);
   case 8:
-    return pickCount<uint64_t, uint64_t>(kind, space, count);
+    return pickCount<uint64_t, uint64_t>(kind, space, count, checked);
   default:
     return nullptr;
   }

@@ -159,9 +159,10 @@ struct Isa {
   /// A faster form for registers of the types' own widths and no modifier but
   /// .rn, where there is one.
   Handler (*plainConvert)(Type to, Type from);
-  /// Loads and stores without checks or counts; null if there is no fast form.
+  /// Loads and stores that the general handlers need not do; with checks only
+  /// of global memory. Null if there is no fast form.
   Handler (*access)(AccessKind kind, Space space, unsigned size, unsigned count,
-                    bool isSigned);
+                    bool isSigned, bool checked);
 };
 
 /// The table of this machine.
@@ -187,7 +188,7 @@ Handler convertHandler(Type to, Type from, Rounding rounding);
 Handler plainConvertHandler(Type to, Type from);
 Handler narrowConvertHandler(Type to, Type from, Rounding rounding);
 Handler accessHandler(AccessKind kind, Space space, unsigned size,
-                      unsigned count, bool isSigned);
+                      unsigned count, bool isSigned, bool checked);
 } // namespace PTXSIM_ISA
 
 } // namespace ptxsim
