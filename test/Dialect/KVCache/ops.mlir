@@ -247,3 +247,17 @@ func.func @check_rows(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<key, #mh
   kvcache.check_rows skip (%n : index) of(%m : !kvcache.cache<key, #mha_own>) slots(%list, %list : memref<?xi32>, memref<?xi32>)
   return
 }
+
+// CHECK-LABEL: func @gather
+func.func @gather(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<value, #mha_own>, %padded: memref<?x?x8x128xbf16>,
+                  %ragged: memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>, %scales: memref<?x2x4xf32>, %list: memref<?xi32>, %g: memref<f32>) {
+  // CHECK: kvcache.gather from(%{{.*}} : !kvcache.cache<key, #[[GQA]]>) into(%{{.*}} : memref<?x?x8x128xbf16>)
+  kvcache.gather from(%k : !kvcache.cache<key, #gqa>) into(%padded : memref<?x?x8x128xbf16>)
+  // CHECK: kvcache.gather trap from(%{{.*}}) into(%{{.*}}) sequences(%{{.*}} : memref<?xi32>) tuning(<chunks = 8>)
+  kvcache.gather trap from(%k : !kvcache.cache<key, #gqa>) into(%padded : memref<?x?x8x128xbf16>)
+      sequences(%list : memref<?xi32>) tuning(<chunks = 8>)
+  // CHECK: kvcache.gather skip from(%{{.*}} : !kvcache.cache<value, #[[OWN]]>) into(%{{.*}} : memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>) sequences(%{{.*}}) offsets(%{{.*}} : memref<?xi32>) scales(%{{.*}} : memref<?x2x4xf32>) global_scale(%{{.*}} : memref<f32>)
+  kvcache.gather skip from(%m : !kvcache.cache<value, #mha_own>) into(%ragged : memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>)
+      sequences(%list : memref<?xi32>) offsets(%list : memref<?xi32>) scales(%scales : memref<?x2x4xf32>) global_scale(%g : memref<f32>)
+  return
+}

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 
+import gather_cases
 import number_cases
 import rotary_cases
 import sparse_cases
@@ -373,7 +374,7 @@ def placements(rng):
 
 GROUPS = (padded_batch, tables, neighbours, pages, compactions, conversions, shapes,
           launches, placements, number_cases.number_cases, sparse_cases.sparse_cases,
-          rotary_cases.rotary_cases)
+          rotary_cases.rotary_cases, gather_cases.gather_cases)
 
 
 def fault_cases(seed=0):

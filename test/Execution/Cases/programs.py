@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The program of each operation of a case, made of the dialect's kernels."""
+import math
+
 import numpy as np
 
 from case_folder import argument, need
+from element_types import ELEMENT_TYPES
 from pool_layout import PoolLayout
 from program_text import (SIDES, ProgramText, layout_text, number_text,
                           padded_with_poison)
@@ -165,6 +168,28 @@ def quantize_append(case):
     return text
 
 
+def _output(text, case, name, lead, inner, dtype):
+    """A tensor [*lead, H, inner] for a result, inside of a larger one where the
+    case says `pad`; its text and type."""
+    sizes = [*lead, case.layout.H, inner]
+    pad = case.args.get("pad")
+    if pad is None:
+        text.argument(name, padded_with_poison(sizes, dtype), dtype,
+                      is_output=True, static_dims=2)
+        return text.typed(name)
+    whole = sizes[:-3] + [size + more for size, more in zip(sizes[-3:], pad)]
+    text.argument(name, padded_with_poison(whole, dtype), dtype, is_output=True)
+    listed = lambda numbers: ", ".join(map(str, numbers))
+    strides = [math.prod(whole[i + 1:]) for i in range(len(whole))]
+    element = ELEMENT_TYPES[dtype].mlir
+    shape = "x".join(map(str, sizes))
+    part = f"memref<{shape}x{element}, strided<[{listed(strides)}]>>"
+    text.line(f"%{name}_part = memref.subview %{name}[{listed([0] * len(sizes))}] "
+              f"[{listed(sizes)}] [{listed([1] * len(sizes))}] : "
+              f"{text.types[name]} to {part}")
+    return f"%{name}_part : {part}"
+
+
 def gather(case):
     text = ProgramText()
     layout = case.layout
@@ -174,16 +199,19 @@ def gather(case):
     rows, dtype = argument(case, "rows"), argument(case, "out_dtype", WIDE)
     if not isinstance(rows, int) or rows < 0:
         raise Malformed(f"args: rows is {rows!r}, expected a whole number")
-    shape = [len(lengths), rows, layout.H]
-    text.argument("out", padded_with_poison(shape + [layout.D], dtype), dtype,
-                  is_output=True, static_dims=2)
-    scales = ""
+    words, lead = "", [len(lengths), rows]
+    if "sequences" in case.inputs:
+        words += f" sequences({_input(text, case, 'sequences', 1)})"
+        lead[0] = len(case.inputs["sequences"])
+    if "row_offsets" in case.inputs:
+        words += f" offsets({_input(text, case, 'row_offsets', 1)})"
+        lead = [rows]
+    out = _output(text, case, "out", lead, layout.D, dtype)
     if case.args.get("scales"):
-        out = padded_with_poison(shape + [layout.G], "f32")
-        text.argument("scales_out", out, "f32", is_output=True, static_dims=2)
-        scales = f" scales({text.typed('scales_out')})"
-    text.line(f"kvcache.gather skip from({cache} : {cache_type}) "
-              f"into({text.typed('out')}){scales}{_global_scale(text, case)}")
+        scales = _output(text, case, "scales_out", lead, layout.G, "f32")
+        words += f" scales({scales})"
+    text.line(f"kvcache.gather skip from({cache} : {cache_type}) into({out})"
+              f"{words}{_global_scale(text, case)}")
     return text
 
 

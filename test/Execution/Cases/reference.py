@@ -159,15 +159,25 @@ def quantize_append(pools, args, inputs, dtypes):
 
 
 def gather(pools, args, inputs, dtypes):
+    """`sequences` says which, `row_offsets` where in a ragged tensor of `rows`
+    rows; `pad` are rows, heads and elements of the tensor that are not written."""
     layout, rows = pools.layout, args["rows"]
     table, lengths = inputs["lookup_table"], inputs["cache_lengths"]
     scales_table = inputs.get("scales_lookup_table", table)
-    batch = len(lengths)
-    out = np.zeros((batch, rows, layout.H, layout.D), np.float32)
-    scales_out = np.zeros((batch, rows, layout.H, layout.G), np.float32)
+    sequences = inputs.get("sequences", np.arange(len(lengths)))
+    offsets = inputs.get("row_offsets")
+    lead = (len(sequences), rows) if offsets is None else (rows,)
+    out = np.zeros((*lead, layout.H, layout.D), np.float32)
+    scales_out = np.zeros((*lead, layout.H, layout.G), np.float32)
     side, layer = args["c"], args["l"]
-    for b in range(batch):
-        for t in range(min(int(lengths[b]), rows)):
+    for i, b in enumerate(map(int, sequences)):
+        first, count = 0, rows
+        if offsets is not None:
+            first = min(int(offsets[i]), rows)
+            count = max(min(int(offsets[i + 1]), rows) - first, 0)
+        length = int(lengths[b]) if b < len(lengths) else 0
+        for t in range(min(length, count)):
+            at = (i, t) if offsets is None else first + t
             row = rows_of([resolve(table, pools.nb, layout.P, b, t)])
             scale_row = rows_of([resolve(scales_table, pools.nbs, layout.P, b, t)])
             if row[0, 0] < 0 or (layout.G and scale_row[0, 0] < 0):
@@ -180,19 +190,35 @@ def gather(pools, args, inputs, dtypes):
                 scales = pools.get("scales", scale_row, side, layer)[0]
                 scales = read(np.ascontiguousarray(scales).view(storage),
                               layout.scale_dtype)
-                scales_out[b, t] = scales
+                scales_out[at] = scales
                 scales = scales * np.float32(layout.global_scale)
                 with np.errstate(all="ignore"):
                     numbers = numbers * np.repeat(
                         scales, layout.g, axis=-1)[..., :layout.coded]
-            out[b, t, :, :layout.coded] = numbers
+            out[at][:, :layout.coded] = numbers
             if layout.rope:
                 storage = ELEMENT_TYPES[layout.rope_dtype].storage
                 tail = pools.get("tail", row, side, layer)[0]
-                out[b, t, :, layout.coded:] = read(
+                out[at][:, layout.coded:] = read(
                     np.ascontiguousarray(tail).view(storage), layout.rope_dtype)
     outputs = {"out": write(out, args["out_dtype"])}
-    return outputs | ({"scales_out": scales_out} if args.get("scales") else {})
+    if args.get("scales"):
+        outputs["scales_out"] = scales_out
+    if "pad" in args:
+        outputs = {name: padded(array, args["pad"])
+                   for name, array in outputs.items()}
+    return outputs
+
+
+def padded(array, pad):
+    """`array` in the corner of one with so many rows, heads and elements more,
+    whose bytes are 0xA5."""
+    shape = np.array(array.shape)
+    shape[-3:] += pad
+    whole = np.full(shape.prod() * array.itemsize, 0xA5, np.uint8)
+    whole = whole.view(array.dtype).reshape(shape)
+    whole[tuple(slice(size) for size in array.shape)] = array
+    return whole
 
 
 def _layers(pools, args):

@@ -44,6 +44,7 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect",
+    "::mlir::ub::UBDialect",
     "::mlir::vector::VectorDialect",
   ];
 }

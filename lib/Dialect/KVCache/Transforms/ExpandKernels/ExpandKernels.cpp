@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -73,7 +74,9 @@ struct ExpandKernelsPass
             [&](AppendOp op) { return expandAppend(op, tuning({128, 1, 0})); })
         .Case([&](CheckRowsOp op) {
           return expandCheckRows(op, tuning({128, 1, 0}));
-        });
+        })
+        .Case(
+            [&](GatherOp op) { return expandGather(op, tuning({320, 4, 2})); });
   }
 };
 } // namespace

@@ -22,6 +22,7 @@ struct Tuning {
 /// Each of these emits the launch of a kernel before `op`, which stays.
 LogicalResult expandCheckRows(CheckRowsOp op, Tuning tuning);
 LogicalResult expandAppend(AppendOp op, Tuning overrides);
+LogicalResult expandGather(GatherOp op, Tuning overrides);
 
 } // namespace mlir::kvcache
 

@@ -79,6 +79,7 @@ public:
                 int64_t blocksPerSM);
 
   ImplicitLocOpBuilder &body() { return kernel; }
+  ImplicitLocOpBuilder &hostBuilder() { return host; }
 
   /// A number, collection, cache or operand of the host in the kernel;
   /// constants are made anew.

@@ -1,0 +1,270 @@
+//===- GatherPages.cpp - The pages that kvcache.gather reads -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Items of work are numbered by the host, which knows sizes only. A padded
+// tensor has as many for each sequence. In a ragged one sequence i starts at
+// item floor(offsets[i] / P) + i: that leaves it one item more than whole pages
+// fit between the floors, enough for all of its pages, and the items of all
+// sequences are no more than floor(T / P) + B + 1. The last ones are for rows
+// that belong to no sequence.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GatherPages.h"
+
+#include "Destinations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+GatherPages::GatherPages(KernelBuilder &builder, GatherOp op,
+                         const PageCut &cut)
+    : host(builder.hostBuilder()), b(builder.body()), op(op), cut(cut),
+      pageSize(kvcache::getLayout(op.getSource().getType()).getPageSize()) {
+  Arith onHost(host);
+  Value hostRows = sizeOf(host, op.getOut(), op.isRagged() ? 0 : 1);
+  rows = builder.take(hostRows);
+  if (op.isRagged()) {
+    // A list without an entry has no sequences either.
+    Value entries = host.createOrFold<arith::MaxUIOp>(
+        sizeOf(host, op.getOffsets(), 0), onHost.index(1));
+    Value all = onHost.add(onHost.div(hostRows, pageSize), entries);
+    hostItems = host.createOrFold<arith::SelectOp>(
+        onHost.equal(hostRows, onHost.index(0)), onHost.index(0), all);
+    count = builder.take(onHost.sub(entries, onHost.index(1)));
+    offsets = builder.takeList(op.getOffsets());
+  } else {
+    Value pages = onHost.ceilDiv(hostRows, pageSize);
+    hostItems = onHost.mul(sizeOf(host, op.getOut(), 0), pages);
+    perSequence = builder.take(pages);
+  }
+  if (cut.pagesPerBlock() > 1)
+    items = builder.take(hostItems);
+  if (op.getSequences()) {
+    sequences = builder.takeList(op.getSequences());
+    if (op.getPolicy() != OutOfRange::assume)
+      listed = builder.take(sizeOf(host, op.getSequences(), 0));
+  }
+}
+
+Value GatherPages::blocks() {
+  Arith arith(host);
+  return arith.ceilDiv(arith.mul(hostItems, cut.slicesPerPage()),
+                       cut.pagesPerBlock());
+}
+
+Value GatherPages::entry(Value list, Value index) {
+  return Arith(b).toIndex(
+      TableReadOp::create(b, b.getI32Type(), list, Arith(b).toI32(index),
+                          /*alignment=*/IntegerAttr(), /*invariant=*/true));
+}
+
+GatherPages::Place GatherPages::placeOf(Value item) {
+  Arith arith(b);
+  Place place;
+  if (!op.isRagged()) {
+    Value perSequence = item.getType().isIndex()
+                            ? this->perSequence
+                            : arith.toI32(this->perSequence);
+    place.sequence = arith.div(item, perSequence);
+    place.page = arith.rem(item, perSequence);
+    place.rows = rows;
+    return place;
+  }
+
+  // The last sequence, or what is after them, that starts at or before the
+  // item.
+  item = arith.toIndex(item);
+  auto startOf = [&](Value sequence) {
+    return arith.add(arith.div(entry(offsets, sequence), pageSize), sequence);
+  };
+  auto loop = scf::WhileOp::create(
+      b, TypeRange{b.getIndexType(), b.getIndexType()},
+      ValueRange{arith.index(0), arith.add(count, 1)},
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        ImplicitLocOpBuilder inner(loc, nested);
+        Arith math(inner);
+        Value more = math.less(math.add(args[0], 1), args[1]);
+        scf::ConditionOp::create(inner, more, args);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPoint(nested.getInsertionBlock(),
+                            nested.getInsertionPoint());
+        Value middle =
+            arith.add(args[0], arith.div(arith.sub(args[1], args[0]), 2));
+        Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
+                                            startOf(middle), item);
+        Value first = arith::SelectOp::create(b, below, middle, args[0]);
+        Value last = arith::SelectOp::create(b, below, args[1], middle);
+        scf::YieldOp::create(b, ValueRange{first, last});
+      });
+  place.sequence = loop.getResult(0);
+  place.page = arith.sub(item, startOf(place.sequence));
+  // Rows end where the tensor does, and nothing is made of offsets that
+  // descend.
+  place.start = arith.minimum(entry(offsets, place.sequence), rows);
+  Value isSequence = arith.less(place.sequence, count);
+  auto end = scf::IfOp::create(b, b.getIndexType(), isSequence,
+                               /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(end.thenBlock());
+    Value next = entry(offsets, arith.add(place.sequence, 1));
+    scf::YieldOp::create(b, arith.minimum(next, rows));
+    b.setInsertionPointToStart(end.elseBlock());
+    scf::YieldOp::create(b, rows);
+  }
+  Value stop = b.createOrFold<arith::MaxUIOp>(end.getResult(0), place.start);
+  place.rows = arith.sub(stop, place.start);
+  return place;
+}
+
+std::pair<Value, Value> GatherPages::lengthOf(Value cache, const Place &place) {
+  Arith arith(b);
+  Value sequence = arith.toIndex(place.sequence);
+  OutOfRange policy = op.getPolicy();
+  // What is after the last sequence has no length, nor is it listed.
+  Value known = op.isRagged() ? arith.less(sequence, count) : Value();
+  auto orZero = [&](Value condition, function_ref<SmallVector<Value>()> then) {
+    if (!condition)
+      return then();
+    SmallVector<Type> types(2, b.getIndexType());
+    auto check =
+        scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(check.elseBlock());
+    Value zero = arith.index(0);
+    scf::YieldOp::create(b, ValueRange{zero, zero});
+    b.setInsertionPointToStart(check.thenBlock());
+    scf::YieldOp::create(b, then());
+    return SmallVector<Value>(check.getResults());
+  };
+  // Under `skip` joined to what is known, under `trap` tested.
+  auto within = [&](Value number, Value size) -> Value {
+    if (policy == OutOfRange::assume)
+      return {};
+    Value inside = arith.less(number, size);
+    if (policy == OutOfRange::skip)
+      return inside;
+    Value outside = arith::XOrIOp::create(
+        b, inside, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    emitIf(b, outside, [&] { LLVM::Trap::create(b); });
+    return {};
+  };
+  SmallVector<Value> result = orZero(known, [&] {
+    return orZero(sequences ? within(sequence, listed) : Value(), [&] {
+      Value batch = sequences ? entry(sequences, sequence) : sequence;
+      Value size;
+      if (policy != OutOfRange::assume)
+        size = BatchSizeOp::create(b, cache);
+      return orZero(within(batch, size), [&]() -> SmallVector<Value> {
+        return {batch, CacheLengthOp::create(b, cache, batch)};
+      });
+    });
+  });
+  return {result[0], result[1]};
+}
+
+void GatherPages::lookUp(Value cache, bool needScales, Value batch, Value page,
+                         GatherPage &result) {
+  Arith arith(b);
+  LayoutAttr layout = kvcache::getLayout(cache.getType());
+  bool ownBlocks = needScales && layout.hasOwnScalesTable();
+  Value none = arith.i32(0);
+  Value some = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne,
+                                             result.copied, none);
+  SmallVector<Type> types(ownBlocks ? 3 : 2, b.getI32Type());
+  auto check = scf::IfOp::create(b, types, some, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(check.thenBlock());
+    OutOfRange policy = op.getPolicy();
+    Value copied = result.copied, valid;
+    auto find = [&](Pool pool) -> Value {
+      Value block =
+          BlockIdOp::create(b, operandOf(b, cache, pool), batch, page, policy);
+      if (policy == OutOfRange::skip)
+        valid =
+            arith.both(valid, arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                                    block, arith.i32(-1)));
+      return block;
+    };
+    SmallVector<Value> found = {Value(), find(Pool::values)};
+    if (ownBlocks) {
+      found.push_back(find(Pool::scales));
+    } else if (needScales && layout.hasSeparatePools() &&
+               policy != OutOfRange::assume) {
+      // The same block of a pool of another size.
+      Value blocks = NumBlocksOp::create(b, operandOf(b, cache, Pool::scales));
+      Value inside = arith.less(arith.toIndex(found[1]), blocks);
+      if (policy == OutOfRange::skip) {
+        valid = arith.both(valid, inside);
+      } else {
+        Value outside = arith::XOrIOp::create(
+            b, inside, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+        emitIf(b, outside, [&] { LLVM::Trap::create(b); });
+      }
+    }
+    found[0] = valid ? arith::SelectOp::create(b, valid, copied, none) : copied;
+    scf::YieldOp::create(b, found);
+    b.setInsertionPointToStart(check.elseBlock());
+    Value poison = ub::PoisonOp::create(b, b.getI32Type());
+    SmallVector<Value> nothing(types.size(), poison);
+    nothing[0] = none;
+    scf::YieldOp::create(b, nothing);
+  }
+  result.copied = check.getResult(0);
+  result.block = check.getResult(1);
+  result.scalesBlock = check.getResult(ownBlocks ? 2 : 1);
+}
+
+void GatherPages::forPage(Value cache, bool needScales,
+                          function_ref<void(const GatherPage &)> body) {
+  Arith arith(b);
+  Value item = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  GatherPage page;
+  page.lane = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  Value exists;
+  if (cut.pagesPerBlock() > 1) {
+    Value group = arith.div(page.lane, cut.threadsPerGroup());
+    page.lane = arith.rem(page.lane, cut.threadsPerGroup());
+    item =
+        arith.add(arith.mul(item, cut.pagesPerBlock()), arith.toIndex(group));
+    exists = arith.less(item, items);
+  } else {
+    // A grid has less than 2^31 blocks.
+    item = arith.toI32(item);
+    if (cut.slicesPerPage() > 1) {
+      page.slice = arith.rem(item, cut.slicesPerPage());
+      item = arith.div(item, cut.slicesPerPage());
+    }
+  }
+  emitIf(b, exists, [&] {
+    Place place = placeOf(item);
+    auto [batch, length] = lengthOf(cache, place);
+    Value number = arith.toIndex(place.page);
+    Value first = arith.mul(number, pageSize);
+    // What of `count` rows or tokens lies in the page.
+    auto inPage = [&](Value count) {
+      Value end = b.createOrFold<arith::MaxUIOp>(count, first);
+      return arith.toI32(
+          arith.minimum(arith.sub(end, first), arith.index(pageSize)));
+    };
+    page.rows = inPage(place.rows);
+    page.copied = arith.minimum(inPage(length), page.rows);
+    page.lead = {arith.toIndex(place.sequence), first};
+    if (op.isRagged())
+      page.lead = {arith.add(place.start, first)};
+    lookUp(cache, needScales, batch, number, page);
+    body(page);
+  });
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases of what a gather can be told: sequences, ragged rows, strided tensors."""
+import numpy as np
+
+from case_builder import CaseBuilder
+from pool_layout import PoolLayout
+
+SCALED = {"dtype": "f8E4M3FN", "scale_dtype": "f32", "g": 16}
+TAIL = SCALED | {"placement": "inline", "rope": 8, "rope_dtype": "bf16"}
+
+
+def _layout(fields):
+    return PoolLayout.from_json(dict(dtype="bf16", H=2, D=40, P=4, L=2) | fields)
+
+
+def _builder(rng, fields, lengths):
+    b = CaseBuilder(rng, _layout(fields), 24, 25, own_table=True)
+    b.sequences(lengths, [0] * len(lengths))
+    b.fill()
+    return b
+
+
+def gather_cases(rng):
+    kinds = {"bf16": {}, "scaled": SCALED, "tail": TAIL,
+             "one": {"P": 1, "H": 1, "D": 1, "dtype": "f32"},
+             "wide": SCALED | {"H": 130, "D": 64, "g": 64, "P": 3}}
+    for kind, fields in kinds.items():
+        common = {"c": 1, "l": 1, "out_dtype": "bf16",
+                  "scales": "scale_dtype" in fields}
+        # Some sequences, one twice, one that there is not.
+        b = _builder(rng, fields, [9, 0, 4, 1])
+        b.set("sequences", [2, 0, 3, 0, 7], "i32")
+        yield b.case(f"listed_{kind}_gather", "gather", rows=11, **common)
+
+        # Ragged: fewer rows than tokens, more, none; rows that are nobody's,
+        # and offsets that go on behind the tensor.
+        for what, offsets, rows in (("", [0, 3, 3, 9, 9, 13], 13),
+                                    ("spare", [0, 9, 9, 13, 14, 14], 31),
+                                    ("cut", [0, 9, 9, 13, 14, 14], 10),
+                                    ("empty", [0, 0, 0, 0, 0, 0], 0)):
+            b = _builder(rng, fields, [9, 0, 4, 1, 6])
+            b.set("row_offsets", offsets, "i32")
+            yield b.case(f"ragged_{what}_{kind}_gather", "gather", rows=rows,
+                         **common)
+        b = _builder(rng, fields, [9, 0, 4, 1])
+        b.set("sequences", [3, 0, 0], "i32")
+        b.set("row_offsets", [0, 2, 8, 17], "i32")
+        yield b.case(f"ragged_listed_{kind}_gather", "gather", rows=17, **common)
+
+        # Parts of larger tensors, whose other bytes stay.
+        for pad in ([0, 0, 8], [2, 1, 0], [1, 0, 3]):
+            b = _builder(rng, fields, [9, 0, 4, 1])
+            yield b.case(f"strided_{'_'.join(map(str, pad))}_{kind}_gather",
+                         "gather", rows=10, pad=pad, **common)
+            b = _builder(rng, fields, [9, 0, 4, 1])
+            b.set("row_offsets", [0, 2, 4, 8, 9], "i32")
+            yield b.case(f"strided_ragged_{'_'.join(map(str, pad))}_{kind}_gather",
+                         "gather", rows=12, pad=pad, **common)
+
+    # No sequence at all, but rows.
+    b = _builder(rng, SCALED, [3])
+    b.set("row_offsets", [0], "i32")
+    b.set("sequences", np.zeros(0), "i32")
+    yield b.case("ragged_nobody_gather", "gather", c=0, l=0, rows=5,
+                 out_dtype="f32", scales=True)
