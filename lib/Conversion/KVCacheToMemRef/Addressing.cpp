@@ -43,6 +43,10 @@ Value Addressing::index(int64_t constant) {
 Value Addressing::toI32(Value index) {
   if (std::optional<int64_t> constant = getConstant(index))
     return i32(*constant);
+  // What was made an index of 32 bits is what it was.
+  auto cast = index.getDefiningOp<arith::IndexCastUIOp>();
+  if (cast && cast.getIn().getType().isInteger(32))
+    return cast.getIn();
   return b.createOrFold<arith::IndexCastUIOp>(b.getI32Type(), index);
 }
 
@@ -228,11 +232,31 @@ static bool countsElements(Pool pool, const PoolLayout &shape) {
                              shape.hasContiguousHeads());
 }
 
+/// Takes the constants that are added to `value`, which does not wrap.
+static int64_t takeConstants(Value &value) {
+  int64_t sum = 0;
+  while (value) {
+    auto add = value.getDefiningOp<arith::AddIOp>();
+    if (!add || !bitEnumContainsAll(add.getOverflowFlags(),
+                                    arith::IntegerOverflowFlags::nuw))
+      break;
+    std::optional<int64_t> constant = getConstant(add.getRhs());
+    if (!constant || *constant < 0)
+      break;
+    sum += *constant;
+    value = add.getLhs();
+  }
+  return sum;
+}
+
 Value Addressing::inPage(Pool pool, Value slot, Value head, Value dim) {
   PoolLayout shape = poolLayout(pool);
   if (isSwizzled(pool))
     return inSwizzledPage(shape, slot, head, dim);
   int64_t unit = shape.unitBytes();
+  // Constants are added last and in 64 bits: they become the offsets of
+  // instructions, so that accesses some rows apart share an address.
+  int64_t constant = takeConstants(slot) * shape.slotBytes;
   Value offset = multiply(slot, shape.slotBytes / unit);
   // What can only be 0 is left out.
   if (shape.heads > 1)
@@ -240,7 +264,8 @@ Value Addressing::inPage(Pool pool, Value slot, Value head, Value dim) {
   if (dim && countsElements(pool, shape))
     offset = add(offset, multiply(divide(toI32(dim), shape.elementsPerStorage),
                                   shape.storageBytes / unit));
-  return toIndex(offset);
+  offset = toIndex(offset);
+  return constant ? add(offset, index(constant / unit)) : offset;
 }
 
 Value Addressing::inSwizzledPage(const PoolLayout &shape, Value slot,

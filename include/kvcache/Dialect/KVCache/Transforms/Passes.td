@@ -44,7 +44,6 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect",
-    "::mlir::ub::UBDialect",
     "::mlir::vector::VectorDialect",
   ];
 }

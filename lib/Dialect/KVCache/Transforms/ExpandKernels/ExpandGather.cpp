@@ -51,14 +51,19 @@ private:
     const Stretch &stretch;
     /// `i32`: the head, and the element (of a pool's storage) in it.
     Value head, storage;
+    /// `index`: bytes from the start of the tensor, in the page's first row.
+    Value place;
   };
 
   void copyColumn(const Column &column, const GatherPage &page, Value firstRow,
                   int64_t rowStep);
   Chunk load(const Column &column, const GatherPage &page, Value row);
   Value convert(const Column &column, const Chunk &chunk);
-  void store(const Column &column, const GatherPage &page, Value row,
-             Value numbers);
+  const Tensor &tensorOf(const Stretch &stretch) const {
+    return stretch.pool == Pool::scales ? scalesOut : out;
+  }
+  Value placeOf(const Column &column, const GatherPage &page);
+  void store(const Column &column, Value row, Value numbers);
   /// Elements that share a scale from a multiple of a vector's elements on.
   int64_t scaleRun(const Stretch &stretch) const;
 
@@ -174,25 +179,30 @@ Value GatherKernel::convert(const Column &column, const Chunk &chunk) {
   return convertFloat(b, arith::MulFOp::create(b, numbers, scales), element);
 }
 
-void GatherKernel::store(const Column &column, const GatherPage &page,
-                         Value row, Value numbers) {
+Value GatherKernel::placeOf(const Column &column, const GatherPage &page) {
+  Arith arith(*b);
+  const Stretch &stretch = column.stretch;
+  const Tensor &tensor = tensorOf(stretch);
+  Value first =
+      arith.add(arith.mul(column.storage, stretch.numbers / stretch.lanes),
+                stretch.firstNumber);
+  Value place =
+      arith.add(arith.mul(arith.toIndex(column.head), tensor.strides.back()),
+                arith.toIndex(first));
+  for (auto [index, stride] : llvm::zip(page.lead, tensor.strides))
+    place = arith.add(place, arith.mul(index, stride));
+  return arith.mul(place, tensor.elementBytes());
+}
+
+void GatherKernel::store(const Column &column, Value row, Value numbers) {
   ImplicitLocOpBuilder &b = *this->b;
   Arith arith(b);
   const Stretch &stretch = column.stretch;
-  const Tensor &tensor = stretch.pool == Pool::scales ? scalesOut : out;
-  // Elements from the start of the row.
-  ArrayRef<Value> strides = tensor.strides;
-  Value place =
-      arith.add(arith.mul(arith.toIndex(row), strides[strides.size() - 2]),
-                arith.mul(arith.toIndex(column.head), strides.back()));
-  Value first = arith.mul(column.storage, stretch.numbers / stretch.lanes);
-  place =
-      arith.add(place, arith.toIndex(arith.add(first, stretch.firstNumber)));
-  SmallVector<Value> lead = page.lead;
-  Value offset = arith.mul(place, tensor.elementBytes());
-  for (auto [index, stride] : llvm::zip(lead, strides))
-    offset = arith.add(
-        offset, arith.mul(index, arith.mul(stride, tensor.elementBytes())));
+  const Tensor &tensor = tensorOf(stretch);
+  Value rowStride = tensor.strides[tensor.strides.size() - 2];
+  Value offset = arith.add(
+      column.place, arith.mul(arith.toIndex(row),
+                              arith.mul(rowStride, tensor.elementBytes())));
   Value view = ByteViewOp::create(
       b, MemRefType::get({stretch.numbers}, tensor.elementType), tensor.base,
       offset);
@@ -241,7 +251,7 @@ void GatherKernel::copyColumn(const Column &column, const GatherPage &page,
     for (Value row : rows)
       chunks.push_back(load(column, page, row));
     for (auto [row, chunk] : llvm::zip(rows, chunks))
-      store(column, page, row, convert(column, chunk));
+      store(column, row, convert(column, chunk));
   };
   int64_t together = std::min(tuning.chunks, most);
   Value row = firstRow;
@@ -251,7 +261,7 @@ void GatherKernel::copyColumn(const Column &column, const GatherPage &page,
   auto zeros = b.getZeroAttr(
       VectorType::get({column.stretch.numbers}, column.stretch.outType));
   whileRows(row, 1, page.rows, [&](ArrayRef<Value> rows) {
-    store(column, page, rows[0], arith::ConstantOp::create(b, zeros));
+    store(column, rows[0], arith::ConstantOp::create(b, zeros));
   });
 }
 
@@ -275,9 +285,13 @@ void GatherKernel::emit() {
           *b, page.lane, page.slice, stretch.columns(),
           [&](Value at, Value firstRow, int64_t rowStep) {
             Arith arith(*b);
+            bool one = stretch.shape.heads == 1;
+            Value vector = one ? at : arith.rem(at, stretch.perHead());
             Column column = {
-                stretch, arith.div(at, stretch.perHead()),
-                arith.mul(arith.rem(at, stretch.perHead()), stretch.lanes)};
+                stretch, one ? arith.i32(0) : arith.div(at, stretch.perHead()),
+                arith.mul(vector, stretch.lanes), Value()};
+            column.place = placeOf(column, page);
+
             copyColumn(column, page, firstRow, rowStep);
           });
   });

@@ -20,7 +20,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -217,10 +216,7 @@ void GatherPages::lookUp(Value cache, bool needScales, Value batch, Value page,
     found[0] = valid ? arith::SelectOp::create(b, valid, copied, none) : copied;
     scf::YieldOp::create(b, found);
     b.setInsertionPointToStart(check.elseBlock());
-    Value poison = ub::PoisonOp::create(b, b.getI32Type());
-    SmallVector<Value> nothing(types.size(), poison);
-    nothing[0] = none;
-    scf::YieldOp::create(b, nothing);
+    scf::YieldOp::create(b, SmallVector<Value>(types.size(), none));
   }
   result.copied = check.getResult(0);
   result.block = check.getResult(1);

@@ -21,7 +21,7 @@ struct GatherPage {
   /// `i32`: rows that the page has in the tensors; of these, rows that hold
   /// tokens. Both are at most a page's.
   Value rows, copied;
-  /// `i32`: where the page lies; poison where nothing is copied.
+  /// `i32`: where the page lies; 0 where nothing is copied.
   Value block, scalesBlock;
 };
 

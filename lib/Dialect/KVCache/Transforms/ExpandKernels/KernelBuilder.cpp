@@ -241,7 +241,8 @@ Tensor KernelBuilder::takeTensor(Value memref, bool readOnly) {
     attributes.push_back(LLVM::LLVMDialect::getReadonlyAttrName());
   tensor.base = addArgument(whole.base, attributes);
   tensor.elementType = cast<MemRefType>(memref.getType()).getElementType();
-  for (OpFoldResult stride : ArrayRef(whole.strides).drop_back())
+  ArrayRef<OpFoldResult> strides = whole.strides;
+  for (OpFoldResult stride : strides.drop_back(strides.empty() ? 0 : 1))
     tensor.strides.push_back(
         take(getValueOrCreateConstantIndexOp(host, host.getLoc(), stride)));
   return tensor;
