@@ -42,7 +42,8 @@ static void landLinear(const PendingCopy &copy, uint64_t dst) {
 
 void ptxsim::land(PendingCopy &copy) {
   Block &block = *copy.warp->block;
-  AsyncScope scope(*copy.warp);
+  AsyncScope scope(*copy.warp, copy.kind != CopyKind::Small &&
+                                   copy.kind != CopyKind::ArriveWhenDone);
   clearPending(copy);
   switch (copy.kind) {
   case CopyKind::ArriveWhenDone:

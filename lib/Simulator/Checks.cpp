@@ -24,6 +24,10 @@ void ptxsim::prepareShadow(Block &block) {
   if (launch.tools & InitCheck)
     shadow.written.assign(size, 0);
   shadow.pending.assign(size, 0);
+  if (launch.tools & SyncCheck && launch.program->asyncReadsShared) {
+    shadow.genericWrites.resize(size / 4 + 1);
+    shadow.proxyFences.assign(block.warps.size() * 32, 0);
+  }
   if (launch.tools & RaceCheck) {
     shadow.words.resize(size / 4 + 1);
     shadow.bytes.resize(size);
@@ -40,6 +44,8 @@ void ptxsim::resetShadow(Block &block) {
   if (shadow.numPending)
     std::fill(shadow.pending.begin(), shadow.pending.end(), 0);
   shadow.numPending = 0;
+  std::fill(shadow.genericWrites.begin(), shadow.genericWrites.end(),
+            GenericWrite());
   // Epochs go on from block to block, and all of the last is ordered before.
   size_t warps = block.warps.size();
   for (size_t i = 0; i < shadow.clocks.size(); ++i)
@@ -95,6 +101,45 @@ static void uninitialised(Warp &warp, const Inst &inst, unsigned lane,
          &address, space);
 }
 
+/// What ordinary instructions write is seen by the async proxy only after a
+/// fence.proxy.async of the thread that wrote, or of the one that issues what
+/// reads.
+static void checkProxy(Warp &warp, const Inst &inst, unsigned lane,
+                       Block &block, uint32_t offset, unsigned bytes,
+                       AccessMode mode) {
+  SharedShadow &shadow = *block.shadow;
+  unsigned thread = warp.index * 32 + lane;
+  bool own = &block == warp.block;
+  for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
+    GenericWrite &write = shadow.genericWrites[word];
+    if (mode != AccessMode::Read) {
+      write.time = warp.asyncProxy ? 0 : ++shadow.proxyTime;
+      write.thread = uint16_t(own ? thread : 0);
+      continue;
+    }
+    if (!warp.asyncProxy || write.time == 0 ||
+        shadow.proxyFences[write.thread] > write.time ||
+        (own && shadow.proxyFences[thread] > write.time))
+      continue;
+    uint64_t address = word * 4;
+    report(warp, inst, lane, SyncCheck, "missing-proxy-fence",
+           "asynchronous read of shared memory that a thread has written "
+           "without a fence.proxy.async in between",
+           &address, Space::Shared);
+    return;
+  }
+}
+
+void ptxsim::proxyFenceHandler(Warp &warp, const Inst &, uint32_t mask) {
+  SharedShadow *shadow = warp.block->shadow.get();
+  if (!shadow || shadow->proxyFences.empty())
+    return;
+  ++shadow->proxyTime;
+  forLanes(mask, [&](unsigned l) {
+    shadow->proxyFences[warp.index * 32 + l] = shadow->proxyTime;
+  });
+}
+
 bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
                          Block &block, uint32_t offset, unsigned bytes,
                          AccessMode mode) {
@@ -116,6 +161,8 @@ bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
                &address, Space::Shared);
         break;
       }
+  if (!shadow.genericWrites.empty())
+    checkProxy(warp, inst, lane, block, offset, bytes, mode);
   if (tools & RaceCheck)
     raceShared(warp, inst, lane, block, offset, bytes, mode);
   if (tools & InitCheck) {

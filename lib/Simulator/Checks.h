@@ -23,6 +23,13 @@ struct RaceCell {
   bool readStrong = false;
 };
 
+/// The last write to a word of shared memory that was not of the async proxy.
+struct GenericWrite {
+  /// SharedShadow::proxyTime of the write, 0: none.
+  uint32_t time = 0;
+  uint16_t thread = 0;
+};
+
 /// What is known of a block's shared memory.
 struct SharedShadow {
   /// Per byte: 1 where a variable lies.
@@ -39,6 +46,11 @@ struct SharedShadow {
   /// of. Barriers and mbarriers pass these on: what happened in an epoch seen
   /// is ordered before.
   std::vector<uint32_t> clocks;
+  /// For kernels whose bulk copies or wgmma read shared memory, with synccheck:
+  /// per 4-byte word, and the time of each thread's last fence.proxy.async.
+  std::vector<GenericWrite> genericWrites;
+  std::vector<uint32_t> proxyFences;
+  uint32_t proxyTime = 0;
 };
 
 /// Whether all of `bytes` shadow bytes are 1.
@@ -63,17 +75,23 @@ PTXSIM_INLINE bool allWritten(const uint8_t *written, unsigned bytes) {
   return true;
 }
 
-/// While it lives, accesses of the warp are made by an asynchronous copy.
+/// While it lives, accesses of the warp are made by an asynchronous copy,
+/// perhaps of the async proxy.
 class AsyncScope {
 public:
-  explicit AsyncScope(Warp &warp) : warp(warp), before(warp.asynchronous) {
+  explicit AsyncScope(Warp &warp, bool asyncProxy = false)
+      : warp(warp), before(warp.asynchronous), proxyBefore(warp.asyncProxy) {
     warp.asynchronous = true;
+    warp.asyncProxy = asyncProxy;
   }
-  ~AsyncScope() { warp.asynchronous = before; }
+  ~AsyncScope() {
+    warp.asynchronous = before;
+    warp.asyncProxy = proxyBefore;
+  }
 
 private:
   Warp &warp;
-  bool before;
+  bool before, proxyBefore;
 };
 
 /// Checks an access to a block's shared memory and records it; false if it is
@@ -103,6 +121,9 @@ uint8_t *writtenBytes(Warp &warp, unsigned lane, uint64_t address,
 void prepareShadow(Block &block);
 /// Prepares a block's shadow for a new run.
 void resetShadow(Block &block);
+
+/// fence.proxy.async of shared memory.
+void proxyFenceHandler(Warp &warp, const Inst &inst, uint32_t mask);
 
 // Outstanding copies: reads of what they will write are reported.
 void markPending(const PendingCopy &copy);

@@ -133,6 +133,7 @@ void decodeBulkCopy(Statement &s) {
   plainAddress(s, s.operand(1),
                toGlobal || flags & BulkFromShared ? Space::Shared
                                                   : Space::Global);
+  s.builder.program->asyncReadsShared |= toGlobal || flags & BulkFromShared;
   s.inst.a = s.src(2, Type::U32);
   if (!toGlobal)
     plainAddress(s, s.operand(3), Space::Shared);
@@ -183,6 +184,7 @@ void decodeTensorCopy(Statement &s) {
     s.inst.c = s.src(3, Type::U16);
   if (policy)
     s.src(operands - 1, Type::B64);
+  s.builder.program->asyncReadsShared |= store;
   s.inst.flags = flags;
   s.inst.count = uint8_t(rank);
   s.emit(InstClass::AsyncCopy, tensorHandler);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loads, stores, atomics, prefetches and fences.
+#include "Checks.h"
 #include "Decoder.h"
 #include "Handlers.h"
 
@@ -246,18 +247,21 @@ void decodePrefetch(Statement &s) {
 void decodeFence(Statement &s) {
   if (s.has("gpu") || s.has("sys") || s.has("gl"))
     s.builder.program->orderDependent = true;
-  // Proxies are not told apart: everything goes through one memory.
-  if (s.take("proxy"))
-    s.takeOneOf({"async", "async::generic", "alias", "async.global",
-                 "async.shared::cta"});
+  // Of the proxies only the async one is told apart, and only in what it reads
+  // of shared memory.
+  bool proxy = s.take("proxy");
+  bool async = proxy && s.take("async");
+  if (proxy && !async && s.takeOneOf({"async::generic", "alias"}) < 0)
+    s.fail("expected .async or .alias");
   s.take("mbarrier_init");
-  s.take("global");
+  bool global = s.take("global");
   s.take("shared::cta");
   s.take("shared::cluster");
   s.takeScopeAndSemantics();
   s.takeOneOf({"gl"});
   s.expectOperands(0);
-  s.emit(InstClass::Barrier, nothingHandler);
+  s.emit(InstClass::Barrier,
+         async && !global ? proxyFenceHandler : nothingHandler);
 }
 
 /// createpolicy makes a cache policy, which means nothing here.

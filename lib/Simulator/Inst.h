@@ -119,8 +119,9 @@ struct Warp {
   bool yield = false;
   /// A handler sets it when the launch must end.
   bool stop = false;
-  /// An asynchronous copy is being performed for this warp.
-  bool asynchronous = false;
+  /// An asynchronous copy is being performed for this warp, or in particular
+  /// one of the async proxy (a bulk copy or a wgmma).
+  bool asynchronous = false, asyncProxy = false;
   /// What a store is about to write, for the race check's same-value rule.
   const char *storeData = nullptr;
   /// Changes of memory by stores and atomics, to tell spinning from progress.

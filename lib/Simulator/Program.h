@@ -143,6 +143,8 @@ struct Program {
   /// Results may depend on the order of blocks (global atomics that return
   /// values or round, waiting on other blocks): such kernels run on one worker.
   bool orderDependent = false;
+  /// Bulk copies or wgmma read shared memory, which needs proxy fences.
+  bool asyncReadsShared = false;
   /// Some access to global memory is narrower than 4 bytes.
   bool accessesBytes = false;
 };

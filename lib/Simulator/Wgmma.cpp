@@ -64,7 +64,7 @@ bool readMatrix(PendingWgmma &p, uint64_t bits, MatrixType type, unsigned first,
 void perform(PendingWgmma &p) {
   Warp &w = *p.warp;
   const Inst &i = *p.inst;
-  AsyncScope scope(w);
+  AsyncScope scope(w, /*asyncProxy=*/true);
   MmaShape shape = unpackMma(i);
   unsigned n = shape.n, k = shape.k;
   unsigned accumulators = n / 2;

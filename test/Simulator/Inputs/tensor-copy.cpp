@@ -230,7 +230,7 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
 }
 
 int main() {
-  for (unsigned repeat = 0; repeat < 6; ++repeat)
+  for (unsigned repeat = 0; repeat < 2; ++repeat)
     for (unsigned rank = 1; rank <= 5; ++rank)
       for (unsigned type = 0; type <= 10; ++type)
         for (TensorMapSwizzle swizzle :
