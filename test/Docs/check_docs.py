@@ -4,6 +4,7 @@
 layouts  prints a module of the layouts in docs/layouts.md
 api    prints a module of the prelude and all lines of IR in docs/api.md, and
        fails if an operation of the dialect is missing there
+programs  prints the whole programs in docs/kernels.md
 links  fails on a link to a file that does not exist
 """
 import pathlib
@@ -50,6 +51,14 @@ def print_layouts_module(source):
           + ", ".join(f"docs.{name} = #{name}" for name in names) + "} {}")
 
 
+def print_programs(source):
+    programs = re.findall(r"```mlir\n(.*?)```",
+                          (source / "docs/kernels.md").read_text(), re.S)
+    if not programs:
+        sys.exit("no program found in docs/kernels.md")
+    print("// -----\n".join(programs))
+
+
 def check_links(source):
     broken = []
     for file in [source / "README.md", source / "CHANGELOG.md",
@@ -64,4 +73,4 @@ def check_links(source):
 
 source = pathlib.Path(sys.argv[1])
 {"api": print_api_module, "layouts": print_layouts_module,
- "links": check_links}[sys.argv[2]](source)
+ "programs": print_programs, "links": check_links}[sys.argv[2]](source)

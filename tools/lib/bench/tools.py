@@ -37,24 +37,46 @@ def best_of(repeats, measure):
     return min(measure() for _ in range(repeats))
 
 
+def venv_python(build, *packages):
+    """The Python of a venv in the build tree that has `packages`, fetched from
+    PyPI once; else None and why."""
+    home = build / "bench-venv"
+    python = home / "bin/python"
+    try:
+        if not python.exists():
+            venv.create(home, with_pip=True)
+        run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check",
+            *packages)
+    except (Failed, OSError, subprocess.CalledProcessError) as error:
+        return None, f"pip could not fetch {', '.join(packages)}: {error}"
+    return python, ""
+
+
+def numpy_python(build, may_fetch):
+    """A Python with NumPy: the one that tools/check set up, this one or, fetched
+    once, that of the benchmark; else None and why."""
+    for python in (ROOT / ".venv/bin/python", sys.executable):
+        if pathlib.Path(python).exists() and subprocess.run(
+                [python, "-c", "import numpy"], capture_output=True).returncode == 0:
+            return python, ""
+    if not may_fetch:
+        return None, "no NumPy, and --quick fetches nothing"
+    return venv_python(build, "numpy")
+
+
 def disassembler(build, may_fetch):
     """nvdisasm, from the path or fetched from PyPI once; else None and why."""
     found = find("nvdisasm")
     if found:
         return found, ""
-    home = build / "bench-venv"
-    pattern = "lib/python*/site-packages/nvidia/*/bin/nvdisasm"
-    if not list(home.glob(pattern)):
+    pattern = "bench-venv/lib/python*/site-packages/nvidia/*/bin/nvdisasm"
+    if not list(build.glob(pattern)):
         if not may_fetch:
             return None, "no nvdisasm, and --quick fetches nothing"
-        try:
-            if not (home / "bin/python").exists():
-                venv.create(home, with_pip=True)
-            run(home / "bin/python", "-m", "pip", "install", "-q",
-                "--disable-pip-version-check", "nvidia-cuda-nvdisasm")
-        except (Failed, OSError, subprocess.CalledProcessError) as error:
-            return None, f"pip could not fetch nvidia-cuda-nvdisasm: {error}"
-    files = list(home.glob(pattern))
+        python, why = venv_python(build, "nvidia-cuda-nvdisasm")
+        if not python:
+            return None, why
+    files = list(build.glob(pattern))
     if not files:
         return None, "nvidia-cuda-nvdisasm has no nvdisasm"
     return str(files[0]), ""

@@ -123,7 +123,8 @@ void AppendKernel::emit() {
 
   int64_t scaleUnits =
       hasScales ? layout.getNumHeads() * layout.getScaleSlots() : 0;
-  RowUnits units(std::max(vectors.count, scaleUnits), tuning.threads);
+  RowUnits units(std::max(vectors.count, scaleUnits), tuning.threads,
+                 tuning.chunks);
   KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM);
   b = &builder.body();
   Arith arith(*b);

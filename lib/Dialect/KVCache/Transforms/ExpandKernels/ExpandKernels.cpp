@@ -70,7 +70,7 @@ struct ExpandKernelsPass
   LogicalResult expand(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case(
-            [&](AppendOp op) { return expandAppend(op, tuning({128, 1, 0})); })
+            [&](AppendOp op) { return expandAppend(op, tuning({128, 4, 0})); })
         .Case([&](CheckRowsOp op) {
           return expandCheckRows(op, tuning({128, 1, 0}));
         })

@@ -66,9 +66,13 @@ std::pair<Value, Value> RowVectors::place(Arith &arith, Value unit) const {
   return {arith.div(unit, perHead), arith.mul(arith.rem(unit, perHead), lanes)};
 }
 
-RowUnits::RowUnits(int64_t width, int64_t wantedThreads) : width(width) {
-  rowsPerBlock = std::max<int64_t>(1, wantedThreads / width);
-  threads = std::min(wantedThreads, rowsPerBlock * width);
+RowUnits::RowUnits(int64_t width, int64_t wantedThreads, int64_t chunks)
+    : width(width) {
+  constexpr int64_t warp = 32;
+  chunks = std::max<int64_t>(1, std::min(chunks, width / warp));
+  perRow = std::min<int64_t>(llvm::divideCeil(width, chunks), wantedThreads);
+  rowsPerBlock = wantedThreads / perRow;
+  threads = rowsPerBlock * perRow;
 }
 
 Value RowUnits::blocks(ImplicitLocOpBuilder &host, Value rows) const {
@@ -84,9 +88,9 @@ void RowUnits::forEachRow(KernelBuilder &builder, Value rows,
   if (rowsPerBlock == 1)
     return body(block, thread);
   Value row = arith.add(arith.mul(block, rowsPerBlock),
-                        arith.toIndex(arith.div(thread, width)));
+                        arith.toIndex(arith.div(thread, perRow)));
   emitIf(b, arith.less(row, builder.take(rows)),
-         [&] { body(row, arith.rem(thread, width)); });
+         [&] { body(row, arith.rem(thread, perRow)); });
 }
 
 void RowUnits::forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
@@ -94,23 +98,22 @@ void RowUnits::forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
   Arith arith(b);
   // More than this is a loop, so that wide rows do not make long programs.
   constexpr int64_t maxUnrolled = 8;
-  int64_t perStep = rowsPerBlock == 1 ? threads : width;
-  int64_t steps = llvm::divideCeil(count, perStep);
+  int64_t steps = llvm::divideCeil(count, perRow);
   auto step = [&](Value unit, bool isWhole) {
     emitIf(b, isWhole ? Value() : arith.less(unit, arith.i32(count)),
            [&] { body(unit); });
   };
   if (steps <= maxUnrolled) {
     for (int64_t i = 0; i < steps; ++i)
-      step(arith.add(thread, i * perStep), (i + 1) * perStep <= count);
+      step(arith.add(thread, i * perRow), (i + 1) * perRow <= count);
     return;
   }
   auto loop =
       scf::ForOp::create(b, arith.i32(0), arith.i32(steps), arith.i32(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  step(arith.add(thread, arith.mul(loop.getInductionVar(), perStep)),
-       count % perStep == 0);
+  step(arith.add(thread, arith.mul(loop.getInductionVar(), perRow)),
+       count % perRow == 0);
 }
 
 void mlir::kvcache::emitForAlignment(ImplicitLocOpBuilder &host,

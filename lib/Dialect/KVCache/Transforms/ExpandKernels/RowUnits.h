@@ -38,10 +38,14 @@ private:
 /// `width` units of a row, and so many rows, in blocks of threads.
 struct RowUnits {
   int64_t width, threads;
-  /// Rows of a block; 1 where a row has more units than a block threads.
+  /// Threads of a row: neighbours take neighbouring units.
+  int64_t perRow;
+  /// Rows of a block; 1 where a row takes a block.
   int64_t rowsPerBlock;
 
-  RowUnits(int64_t width, int64_t wantedThreads);
+  /// A thread takes up to `chunks` units of a row, so that a row is looked up by
+  /// few warps, but not so many that a row has less than a warp.
+  RowUnits(int64_t width, int64_t wantedThreads, int64_t chunks = 1);
 
   /// Blocks for `rows` (`index`) rows, on the host.
   Value blocks(ImplicitLocOpBuilder &host, Value rows) const;

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The hot region of a kernel's SASS: its busiest loop, else all of it."""
+import collections
+import re
+
+from tools import run
+
+_LABEL = re.compile(r"(\.L_x_\d+):")
+_INSTRUCTION = re.compile(
+    r"\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?);")
+_WIDTHS = {"256": 32, "128": 16, "64": 8, "U16": 2, "S16": 2, "U8": 1, "S8": 1}
+_LOADS = {"LDG", "LD", "LDGSTS"}
+_STORES = {"STG", "ST"}
+
+Kernel = collections.namedtuple("Kernel", "name body")
+Region = collections.namedtuple("Region", "opcodes kind")
+
+
+def kernels(nvdisasm, cubin):
+    """The kernels of a cubin: lists of (label or None, opcode, operands)."""
+    text, _, _ = run(nvdisasm, "-c", cubin)
+    found, body = [], None
+    for line in text.split("\n"):
+        section = re.match(r"\.text\.(\S+):", line)
+        if section:
+            body = []
+            found.append(Kernel(section[1], body))
+        elif body is not None:
+            label = _LABEL.match(line)
+            instruction = _INSTRUCTION.match(line)
+            if label:
+                body.append((label[1], None, None))
+            elif instruction and instruction[1] != "NOP":
+                body.append((None, instruction[1], instruction[2]))
+    return found
+
+
+def _width(opcode):
+    parts = opcode.split(".")[1:]
+    return next((_WIDTHS[part] for part in parts if part in _WIDTHS), 4)
+
+
+def loads(opcodes):
+    """Bytes of an access to how many there are, loads from global memory."""
+    return collections.Counter(_width(o) for o in opcodes
+                               if o.split(".")[0] in _LOADS)
+
+
+def stores(opcodes):
+    return collections.Counter(_width(o) for o in opcodes
+                               if o.split(".")[0] in _STORES)
+
+
+def spills(opcodes):
+    return sum(o.split(".")[0] in ("LDL", "STL") for o in opcodes)
+
+
+def _bytes(opcodes):
+    both = loads(opcodes) + stores(opcodes)
+    return sum(width * count for width, count in both.items())
+
+
+def whole(kernel):
+    return Region([o for _, o, _ in kernel.body if o], "whole")
+
+
+def hot(kernel):
+    """The loop that moves most bytes; the whole kernel where no loop moves what
+    its widest loads do."""
+    labels = {label: i for i, (label, _, _) in enumerate(kernel.body) if label}
+    best = None
+    for end, (_, opcode, operands) in enumerate(kernel.body):
+        target = opcode and opcode.startswith("BRA") and re.search(
+            r"(\.L_x_\d+)", operands)
+        begin = labels.get(target[1]) if target else None
+        if begin is None or begin >= end:
+            continue
+        opcodes = [o for _, o, _ in kernel.body[begin:end + 1] if o]
+        rank = (_bytes(opcodes), -len(opcodes))
+        if rank[0] and (best is None or rank > best[0]):
+            best = rank, Region(opcodes, "loop")
+    everything = whole(kernel)
+    widest = max(loads(everything.opcodes), default=0)
+    if best and not (widest >= 16 and
+                     max(loads(best[1].opcodes), default=0) < 8):
+        return best[1]
+    return everything
+
+
+def per_16_bytes(region):
+    """Instructions for 16 bytes of the widest loads, which carry the payload."""
+    found = loads(region.opcodes)
+    widest = max(found)
+    return len(region.opcodes) * 16 / (widest * found[widest])
+
+
+def per_8_quantised(region):
+    """Instructions for 8 elements that are converted to e4m3, two at a time;
+    None on chips without the instruction."""
+    pairs = sum(o.startswith("F2FP") and "E4M3" in o for o in region.opcodes)
+    return len(region.opcodes) * 8 / (2 * pairs) if pairs else None

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bytes that W1 to W5 move, by the simulator's counters.
+
+usage: traffic.py FOLDER KVCACHE_RUN PROGRAM WORK
+Prints JSON: bytes that the sectors moved hold, bytes that the work needs, bank
+conflicts. Pages lie in random order, the last one of a sequence is partial.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+SEQUENCES, TOKENS, LAYERS = 4, 300, 2
+
+
+def pools(sides, page, row, scales_a_token):
+    """Pools of random codes and scales, and tables with random pages."""
+    random = np.random.default_rng(0)
+    columns = -(-TOKENS // page)
+    blocks = SEQUENCES * columns + 3
+    table = lambda: random.permutation(blocks)[:SEQUENCES * columns].reshape(
+        SEQUENCES, columns).astype(np.uint32)
+    arrays = {"lengths": np.full(SEQUENCES, TOKENS, np.uint32),
+              "table": table(), "max": np.full(1, TOKENS, np.uint32)}
+    codes = random.integers(0, 120, (blocks, sides, LAYERS, page, row), np.uint8)
+    if scales_a_token:
+        arrays["scales_table"] = table()
+        arrays["scales"] = random.random(
+            (blocks, sides, LAYERS, page, scales_a_token), np.float32)
+    return codes, arrays
+
+
+def rows(count, heads, size):
+    """New rows in bf16, each for a token of its own."""
+    random = np.random.default_rng(1)
+    x = random.standard_normal((count, heads, size), np.float32)
+    return (x.view(np.uint32) >> 16).astype(np.uint16)
+
+
+def instance(work):
+    """Arguments by name, and the bytes that have to be moved."""
+    tokens = SEQUENCES * TOKENS
+    where = {"sequences": np.repeat(np.arange(SEQUENCES, dtype=np.uint32), TOKENS),
+             "positions": np.tile(np.arange(TOKENS, dtype=np.uint32), SEQUENCES)}
+    if work in ("w1", "w2", "w2b"):
+        mla = work == "w1"
+        heads, size, page = (1, 576, 64) if mla else (8, 128, 16)
+        groups = 4 if work == "w2b" else 1
+        codes, arrays = pools(1 if mla else 2, page, heads * size, heads * groups)
+        arrays["blocks"] = codes.reshape(*codes.shape[:4], heads, size)
+        arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], heads, groups)
+        arrays["out"] = np.zeros((SEQUENCES, TOKENS, heads, size), np.uint16)
+        needed = tokens * heads * (size + 4 * groups + 2 * size)
+    elif work == "w3":
+        codes, arrays = pools(2, 16, 2048, 0)
+        arrays["blocks"] = codes.view(np.uint16).reshape(*codes.shape[:4], 8, 128)
+        arrays |= where | {"keys": rows(tokens, 8, 128),
+                           "values": rows(tokens, 8, 128)}
+        needed = tokens * 2 * 2 * 2048
+    elif work == "w4":
+        codes, arrays = pools(2, 16, 1024, 8)
+        arrays["blocks"] = codes.reshape(*codes.shape[:4], 8, 128)
+        arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], 8, 1)
+        arrays |= where | {"keys": rows(tokens, 8, 128)}
+        needed = tokens * (2048 + 1024 + 32)
+    else:
+        codes, arrays = pools(1, 64, 656, 0)
+        arrays["blocks"] = codes.reshape(*codes.shape[:3], 64 * 656)
+        arrays |= where | {"keys": rows(tokens, 1, 576)}
+        needed = tokens * (1152 + 656)
+    return arrays, needed
+
+
+def with_main(program, work):
+    """The program with an entry that registers its memory and calls the work."""
+    header = re.search(rf"func\.func @{work}\((.*?)\) {{", program, re.S)[1]
+    arguments = re.findall(r"%(\w+): ([^,<]+(?:<[^>]*(?:<[^>]*>[^>]*)*>)?)", header)
+    aliases = dict(re.findall(r"^(!\w+) = (.*)$", program, re.M))
+    lines = []
+    for name, kind in arguments:
+        element = re.search(r"x([a-z]\w*)[,>]", aliases.get(kind, kind))
+        if element:
+            lines += [f"  %{name}_any = memref.cast %{name} : {kind} to "
+                      f"memref<*x{element[1]}>",
+                      f"  gpu.host_register %{name}_any : memref<*x{element[1]}>"]
+    names = ", ".join(f"%{name}" for name, _ in arguments)
+    types = ", ".join(kind for _, kind in arguments)
+    typed = ", ".join(f"%{name}: {kind}" for name, kind in arguments)
+    return [name for name, _ in arguments], "\n".join([
+        program, f"func.func @main({typed}) {{", *lines,
+        f"  call @{work}({names}) : ({types}) -> ()", "  return", "}", ""])
+
+
+def main(folder, run, program, work):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays, needed = instance(work)
+    names, text = with_main(pathlib.Path(program).read_text(), work)
+    source = folder / f"{work}.mlir"
+    source.write_text(text)
+    command = [run, source, "--device=sim", "--chip=sm_90a", "--count"]
+    for name in names:
+        if name == "layer":
+            command.append("--arg=index:1")
+        else:
+            np.save(folder / f"{name}.npy", arrays[name])
+            command.append(f"--arg={folder / name}.npy")
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr[:2000])
+    # Totals of the kernel come before those of its lines.
+    total = done.stderr.split("\nmemory\n", 1)[1].split(" barriers", 1)[0]
+    sectors = sum(map(int, re.findall(r"global (?:load|store).*?(\d+) sectors",
+                                      total)))
+    conflicts = re.search(r"(\d+) conflicts", total)
+    json.dump({"moved": 32 * sectors, "needed": needed,
+               "conflicts": int(conflicts[1]) if conflicts else 0}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
