@@ -31,6 +31,36 @@ Value mlir::kvcache::operandOf(ImplicitLocOpBuilder &b, Value cache,
   return ScalesMHAOperandOp::create(b, cache);
 }
 
+void mlir::kvcache::requireRows(ImplicitLocOpBuilder &host, RowForm form,
+                                OperandRange rows, ValueRange tensors,
+                                unsigned leadingRank, Value cache) {
+  Arith arith(host);
+  for (unsigned dim = 0; dim < leadingRank; ++dim)
+    for (Value tensor : tensors.drop_front())
+      requireSame(host, sizeOf(host, tensor, dim),
+                  sizeOf(host, tensors.front(), dim),
+                  "tensors with as many rows as the first source");
+  Value count = sizeOf(host, tensors.front(), 0);
+  auto batch = [&] { return host.createOrFold<BatchSizeOp>(cache); };
+  switch (form) {
+  case RowForm::ragged:
+    return requireSame(host, sizeOf(host, rows[0], 0), arith.add(batch(), 1),
+                       "one more of 'row_offsets' than sequences (B)");
+  case RowForm::padded:
+    requireSame(host, count, batch(),
+                "as many sequences in the source as in the table (B)");
+    return requireSame(host, sizeOf(host, rows[0], 0), count,
+                       "as many 'new_lengths' as sequences (B)");
+  case RowForm::positions:
+  case RowForm::slots:
+    for (Value list : rows)
+      requireSame(host, sizeOf(host, list, 0), count,
+                  form == RowForm::slots
+                      ? "as many slots as rows (T)"
+                      : "as many 'sequences' and 'positions' as rows (T)");
+  }
+}
+
 RowMap::RowMap(KernelBuilder &builder, RowForm form, OperandRange rows,
                ArrayRef<Value> lead, OutOfRange policy)
     : b(builder.body()), form(form), policy(policy) {

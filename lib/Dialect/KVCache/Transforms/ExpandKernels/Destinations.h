@@ -61,6 +61,11 @@ private:
   Value perSequence;
 };
 
+/// Asserts on the host that tensors (several per row, as keys, values and
+/// scales) have the same leading sizes, and that the lists of `form` fit these.
+void requireRows(ImplicitLocOpBuilder &host, RowForm form, OperandRange rows,
+                 ValueRange tensors, unsigned leadingRank, Value cache);
+
 /// Calls `body` under `condition`, or without one where it is null.
 void emitIf(ImplicitLocOpBuilder &b, Value condition,
             function_ref<void()> body);

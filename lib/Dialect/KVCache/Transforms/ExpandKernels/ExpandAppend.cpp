@@ -178,6 +178,10 @@ LogicalResult mlir::kvcache::expandAppend(AppendOp op, Tuning defaults) {
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
   SmallVector<Value> sources(op.getSources());
+  SmallVector<Value> tensors = sources;
+  llvm::append_range(tensors, op.getScales());
+  requireRows(host, op.getForm(), op.getRows(), tensors, op.getLeadingRank(),
+              op.getTargets().front());
   emitForAlignment(host, sources, [&](int64_t alignment) {
     AppendKernel(host, op, tuning, alignment).emit();
   });

@@ -9,11 +9,13 @@
 #include "../Instrument.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -129,6 +131,13 @@ HostTensor::HostTensor(ImplicitLocOpBuilder &host, Value memref) {
 Value mlir::kvcache::sizeOf(ImplicitLocOpBuilder &host, Value memref,
                             int64_t dimension) {
   return host.createOrFold<memref::DimOp>(memref, dimension);
+}
+
+void mlir::kvcache::requireSame(ImplicitLocOpBuilder &host, Value a, Value b,
+                                const Twine &what) {
+  Value same = host.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
+  if (!matchPattern(same, m_One()))
+    cf::AssertOp::create(host, same, ("expected " + what).str());
 }
 
 std::optional<bool> mlir::kvcache::areRowsAligned(ArrayRef<Value> memrefs,

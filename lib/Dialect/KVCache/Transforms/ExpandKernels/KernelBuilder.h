@@ -121,6 +121,11 @@ struct HostTensor {
 /// The size of a dimension of a memref of the host.
 Value sizeOf(ImplicitLocOpBuilder &host, Value memref, int64_t dimension);
 
+/// Asserts on the host that two sizes are the same; `what` names them. Nothing
+/// is left where types say so.
+void requireSame(ImplicitLocOpBuilder &host, Value a, Value b,
+                 const Twine &what);
+
 /// Whether rows of these memrefs, all dimensions but the last, start at
 /// multiples of `bytes`: true or false where it is known, else unset.
 std::optional<bool> areRowsAligned(ArrayRef<Value> memrefs, int64_t bytes);

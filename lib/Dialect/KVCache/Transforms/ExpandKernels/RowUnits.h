@@ -43,8 +43,8 @@ struct RowUnits {
   /// Rows of a block; 1 where a row takes a block.
   int64_t rowsPerBlock;
 
-  /// A thread takes up to `chunks` units of a row, so that a row is looked up by
-  /// few warps, but not so many that a row has less than a warp.
+  /// A thread takes up to `chunks` units of a row, so that a row is looked up
+  /// by few warps, but not so many that a row has less than a warp.
   RowUnits(int64_t width, int64_t wantedThreads, int64_t chunks = 1);
 
   /// Blocks for `rows` (`index`) rows, on the host.
