@@ -55,6 +55,48 @@ struct ConvertTableColumns : public OpConversionPattern<TableColumnsOp> {
   }
 };
 
+struct ConvertNumLayers : public OpConversionPattern<NumLayersOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(NumLayersOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(
+        op, unpackPaged(op.getSource().getType(), adaptor.getSource()).layers);
+    return success();
+  }
+};
+
+struct ConvertPagePitch : public OpConversionPattern<PagePitchOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(PagePitchOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    PagedValues paged =
+        unpackPaged(op.getSource().getType(), adaptor.getSource());
+    rewriter.replaceOp(op, paged.pool(poolOf(op.getSource())).pitch);
+    return success();
+  }
+};
+
+struct ConvertPagePtr : public OpConversionPattern<PagePtrOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(PagePtrOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    const PoolValues &pool = at.getValues().pool(poolOf(op.getSource()));
+    Value offset = b.createOrFold<arith::MulIOp>(
+        at.toIndex(adaptor.getBlock().front()), pool.pitch);
+    rewriter.replaceOpWithNewOp<ByteViewOp>(op, op.getPage().getType(),
+                                            pool.base, offset);
+    return success();
+  }
+};
+
 struct ConvertBlockId : public OpConversionPattern<BlockIdOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -148,6 +190,7 @@ struct ConvertStoreInPage : public OpConversionPattern<StoreInPageOp> {
 void mlir::kvcache::populatePagePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<ConvertNumBlocks, ConvertBatchSize, ConvertTableColumns,
+               ConvertNumLayers, ConvertPagePitch, ConvertPagePtr,
                ConvertBlockId, ConvertLoadInPage, ConvertStoreInPage>(
       converter, patterns.getContext());
 }

@@ -60,7 +60,7 @@ bool readsPoolsOnly(Operation *func) {
   WalkResult result = func->walk([&](Operation *op) {
     if (isa<StoreOp, StoreScaleOp, StoreInPageOp, ScalesRawPtrOp>(op))
       return WalkResult::interrupt();
-    if (isa<BlockPagedPtrOp, ScalesBlockPagedPtrOp>(op))
+    if (isa<BlockPagedPtrOp, ScalesBlockPagedPtrOp, PagePtrOp>(op))
       return isOnlyRead(op->getResult(0)) ? WalkResult::advance()
                                           : WalkResult::interrupt();
     // Control flow hands a value on inside the function; others out of it.

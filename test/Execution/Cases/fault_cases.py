@@ -201,6 +201,31 @@ def pages(rng):
             b.set("scale_src", [5, 6, 11, -1, 24], "i64")
             b.set("scale_dst", [6, 7, 5, 3, 4], "i64")
         yield b.case(f"move_chain_{name}", "move_tokens", layers=None)
+        # Chains that branch, circles with branches, copies onto themselves, and
+        # destinations that come again.
+        for blocks, count in ((5, 9), (40, 48), (64, 300)):
+            b = CaseBuilder(rng, layout(**SCALED, H=1, P=2), blocks, blocks + 3, own)
+            b.everything()
+            b.set("pairs", rng.integers(-1, blocks + 1, (count, 2)), "i64")
+            if own:
+                b.set("scale_pairs", rng.integers(0, blocks + 4, (count, 2)), "i64")
+            yield b.case(f"copy_tangle_{count}_{name}", "copy_pages", layers=None)
+            b = CaseBuilder(rng, layout(**SCALED, H=1, P=4), blocks // 4 + 1,
+                            blocks // 4 + 2, own)
+            b.everything()
+            for each in ("src", "dst"):
+                b.set(each, rng.integers(-1, blocks + 1, count), "i32")
+                if own:
+                    b.set(f"scale_{each}", rng.integers(-1, blocks + 4, count), "i32")
+            yield b.case(f"move_tangle_{count}_{name}", "move_tokens", layers=None)
+        b = CaseBuilder(rng, layout(**SCALED, H=1, P=2), 70, 70, own)
+        b.everything()
+        circle = rng.permutation(70)
+        b.set("pairs", np.stack([circle, np.roll(circle, 1)], axis=1), "i64")
+        if own:
+            shift = np.arange(69)
+            b.set("scale_pairs", np.stack([shift, shift + 1], axis=1), "i64")
+        yield b.case(f"copy_circle_{name}", "copy_pages", layers=None)
 
 
 def shapes(rng):

@@ -255,7 +255,23 @@ def _page_operation(name, lists, needs_workspace):
 
 
 def compact(case):
-    raise Unsupported("operation compact")
+    text = ProgramText()
+    collection = _collection(text, case)
+    names = ["lookup_table"]
+    if "scales_lookup_table" in case.inputs:
+        names.append("scales_lookup_table")
+    elif _own_ids(case):
+        raise Unsupported("scales with ids of their own and no table")
+    for name in names:
+        text.argument(name, padded_with_poison(case.inputs[name].shape, "u32"),
+                      "u32", is_output=True, static_dims=0)
+    text.argument("workspace", padded_with_poison(
+        [6 * max(case.nb, case.nbs) + 64], "i32"), "i32", static_dims=0)
+    tables = ", ".join(f"%{name}" for name in names)
+    types = ", ".join(text.types[name] for name in names)
+    text.line(f"kvcache.compact skip %collection into({tables} : {types}) "
+              f"workspace({text.typed('workspace')}) : {collection}")
+    return text
 
 
 def convert_layout(case):
@@ -271,7 +287,7 @@ def convert_layout(case):
     pools = text.pools(to, case.nb, case.nbs, arrays, "to_")
     target = f"!kvcache.collection<{attribute}>"
     text.line(f"%target = kvcache.get_page_pools {pools} : {target}")
-    text.line(f"kvcache.convert_layout %collection into %target : {source} into "
+    text.line(f"kvcache.convert_layout skip %collection into %target : {source} into "
               f"{target}")
     return text
 

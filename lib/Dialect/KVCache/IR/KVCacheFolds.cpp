@@ -171,6 +171,11 @@ LogicalResult ByteViewOp::canonicalize(ByteViewOp op,
   if (!inner || (!matchPattern(inner.getOffset(), m_Constant()) &&
                  !matchPattern(op.getOffset(), m_Constant())))
     return failure();
+  // Two views by way of bytes may not be one of either's elements.
+  Type outer = inner.getBase().getType().getElementType();
+  Type viewed = cast<MemRefType>(op.getView().getType()).getElementType();
+  if (outer != viewed && !outer.isInteger(8) && !viewed.isInteger(8))
+    return failure();
   Value offset = arith::AddIOp::create(rewriter, op.getLoc(), inner.getOffset(),
                                        op.getOffset());
   rewriter.replaceOpWithNewOp<ByteViewOp>(op, op.getView().getType(),

@@ -59,6 +59,16 @@ void TableColumnsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
   setRange(getColumns(), upTo(maxEntry));
 }
 
+void NumLayersOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn setRange) {
+  setRange(getLayers(), upTo(maxRow));
+}
+
+void PagePitchOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn setRange) {
+  setRange(getBytes(), upTo(maxRow));
+}
+
 void RowIdxOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
                                  SetIntRangeFn setRange) {
   setRange(getRow(), upTo(maxRow));

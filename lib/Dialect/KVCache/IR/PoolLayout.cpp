@@ -172,27 +172,32 @@ Type mlir::kvcache::withLayout(Type paged, LayoutAttr layout) {
       });
 }
 
-GetPagedCacheOp mlir::kvcache::getCollectionOp(Value paged) {
+/// What makes the collection behind `paged`, looking through casts; null where
+/// it is not in sight.
+static Operation *getMaker(Value paged) {
   while (Operation *op = paged.getDefiningOp()) {
-    if (auto collection = dyn_cast<GetPagedCacheOp>(op))
-      return collection;
+    if (isa<GetPagedCacheOp, GetPagePoolsOp>(op))
+      return op;
     if (!isa<GetKeyCacheOp, GetValueCacheOp, MHAOperandOp, ScalesMHAOperandOp,
              CastOp>(op))
-      return {};
+      return nullptr;
     paged = op->getOperand(0);
   }
-  return {};
+  return nullptr;
+}
+
+GetPagedCacheOp mlir::kvcache::getCollectionOp(Value paged) {
+  return dyn_cast_or_null<GetPagedCacheOp>(getMaker(paged));
 }
 
 KnownTables mlir::kvcache::getKnownTables(Value paged) {
   KnownTables known;
-  GetPagedCacheOp op = getCollectionOp(paged);
   // The op may be looked at while it is being verified, so nothing is assumed
   // of the ranks.
-  if (!op)
+  Operation *maker = getMaker(paged);
+  if (!maker)
     return known;
-  int64_t poolRank =
-      PoolLayout::get(op.getLayout(), Pool::values).shape().size();
+  auto op = dyn_cast<GetPagedCacheOp>(maker);
   auto dim = [](Value memref, int64_t rank,
                 unsigned index) -> std::optional<int64_t> {
     auto type = cast<MemRefType>(memref.getType());
@@ -200,14 +205,42 @@ KnownTables mlir::kvcache::getKnownTables(Value paged) {
       return std::nullopt;
     return type.getDimSize(index);
   };
+  auto layersOf = [&](LayoutAttr layout, Value blocks, Value scales) {
+    int64_t poolRank = PoolLayout::get(layout, Pool::values).shape().size();
+    known.layers = dim(blocks, poolRank, 2);
+    if (!known.layers && scales)
+      known.layers = dim(scales, poolRank, 2);
+  };
+  if (!op) {
+    auto pools = cast<GetPagePoolsOp>(maker);
+    layersOf(pools.getLayout(), pools.getBlocks(), pools.getScales());
+    return known;
+  }
   known.batch = dim(op.getLookupTable(), 2, 0);
   if (!known.batch)
     known.batch = dim(op.getCacheLengths(), 1, 0);
   known.columns = dim(op.getLookupTable(), 2, 1);
-  known.layers = dim(op.getBlocks(), poolRank, 2);
-  if (!known.layers && op.getScales())
-    known.layers = dim(op.getScales(), poolRank, 2);
+  layersOf(op.getLayout(), op.getBlocks(), op.getScales());
   return known;
+}
+
+std::optional<int64_t> mlir::kvcache::getKnownPitch(Value paged, Pool pool) {
+  Operation *maker = getMaker(paged);
+  if (!maker)
+    return std::nullopt;
+  LayoutAttr layout = getLayout(maker->getResult(0).getType());
+  bool isScales = pool == Pool::scales && layout.hasSeparatePools();
+  auto memrefOf = [&](auto op) -> Value {
+    return isScales ? op.getScales() : op.getBlocks();
+  };
+  auto pools = dyn_cast<GetPagePoolsOp>(maker);
+  Value memref =
+      pools ? memrefOf(pools) : memrefOf(cast<GetPagedCacheOp>(maker));
+  std::optional<int64_t> pitch =
+      getStaticPitch(cast<MemRefType>(memref.getType()));
+  if (pitch)
+    *pitch *= PoolLayout::get(layout, pool).poolBytes();
+  return pitch;
 }
 
 Pool mlir::kvcache::getAccessedPool(Operation *access) {

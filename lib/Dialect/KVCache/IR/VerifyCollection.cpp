@@ -411,7 +411,8 @@ LogicalResult ByteViewOp::verify() {
   if (failed(verifyBase(*this, "base", base)))
     return failure();
   if (view.getElementType() != base.getElementType() &&
-      !base.getElementType().isInteger(8))
+      !base.getElementType().isInteger(8) &&
+      !view.getElementType().isInteger(8))
     return emitOpError("expected 'view' of ")
            << base.getElementType() << ", got " << view.getElementType();
   if (!view.hasStaticShape() || !view.getLayout().isIdentity() ||

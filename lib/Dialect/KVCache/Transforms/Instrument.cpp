@@ -78,7 +78,7 @@ static void checkScales(Operation *op, Value scales) {
   }
 }
 
-void mlir::kvcache::instrumentLookups(Operation *root) {
+void mlir::kvcache::instrumentLookups(Operation *root, bool checkNaN) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
     if (isa_and_nonnull<KVCacheDialect>(op->getDialect()))
@@ -89,7 +89,7 @@ void mlir::kvcache::instrumentLookups(Operation *root) {
       OpBuilder builder(op);
       checked.generateRuntimeVerification(builder, op->getLoc(), messageOf);
     }
-    if (Value scales = getScales(op))
+    if (Value scales = checkNaN ? getScales(op) : Value())
       checkScales(op, scales);
   }
 }

@@ -19,9 +19,9 @@ inline constexpr char instrumentAttrName[] = "kvcache.instrument";
 /// is one.
 std::string locationText(Location loc);
 
-/// Puts checks before every lookup and access in `root`, and after every load
-/// of scales.
-void instrumentLookups(Operation *root);
+/// Puts checks before every lookup and access in `root`, and with `checkNaN`
+/// around every access of scales.
+void instrumentLookups(Operation *root, bool checkNaN = true);
 
 } // namespace mlir::kvcache
 

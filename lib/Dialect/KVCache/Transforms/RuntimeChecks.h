@@ -41,10 +41,11 @@ private:
   MessageFn message;
 };
 
-/// Implements the interface for `kvcache.get_paged_cache`, and for lookups and
-/// accesses.
+/// Implements the interface for `kvcache.get_paged_cache`, for lookups and
+/// accesses, and for kernels on whole pages.
 void attachCollectionRuntimeChecks(MLIRContext *context);
 void attachAccessRuntimeChecks(MLIRContext *context);
+void attachPageRuntimeChecks(MLIRContext *context);
 
 } // namespace mlir::kvcache
 

@@ -41,6 +41,7 @@ void mlir::kvcache::registerRuntimeVerifiableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, KVCacheDialect *) {
     attachCollectionRuntimeChecks(context);
     attachAccessRuntimeChecks(context);
+    attachPageRuntimeChecks(context);
     context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                          memref::MemRefDialect>();
   });

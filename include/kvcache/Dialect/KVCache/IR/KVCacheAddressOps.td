@@ -49,7 +49,7 @@ def KVCache_ByteViewOp : KVCache_Op<"byte_view", [
 
     **Constraints:**
     - The base is a rank-0 memref with neither layout nor memory space.
-    - The result is a memref of the same element type, or of any where the base is
+    - The result is a memref of the same element type, or of any where either is
       one of `i8`, with static shape and identity layout in the default memory
       space.
 

@@ -20,12 +20,15 @@ def KVCache_KernelOpTrait : NativeOpTrait<"KernelOpTrait"> {
 /// An operation of the host that stands for a kernel and its launch.
 /// `kvcache-expand-kernels` makes both of it. It reads and writes device memory
 /// at large; its memref inputs overlap nothing that it writes.
-class KVCache_KernelOp<string opMnemonic, list<Trait> traits = []>
+class KVCache_KernelOpBase<string opMnemonic, list<Trait> traits = []>
     : KVCache_Op<opMnemonic, traits # [
-        KVCache_KernelOpTrait, AttrSizedOperandSegments,
-        MemoryEffects<[MemRead, MemWrite]>]> {
+        KVCache_KernelOpTrait, MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
+
+/// One with several lists of operands.
+class KVCache_KernelOp<string opMnemonic, list<Trait> traits = []>
+    : KVCache_KernelOpBase<opMnemonic, traits # [AttrSizedOperandSegments]>;
 
 /// A kernel that writes the rows of a tensor into a layer of a cache.
 class KVCache_AppendOpBase<string opMnemonic> : KVCache_KernelOp<opMnemonic> {

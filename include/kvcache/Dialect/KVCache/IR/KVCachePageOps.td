@@ -92,6 +92,59 @@ def KVCache_TableColumnsOp : KVCache_Op<"table_columns", [
   let hasFolder = 1;
 }
 
+def KVCache_NumLayersOp : KVCache_Op<"num_layers", [
+    Pure, DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
+  let summary = "layers of the collection";
+  let description = [{
+    `L`, the layers that each side of a page has.
+
+    Example:
+    ```mlir
+    %n = kvcache.num_layers %c : !kvcache.collection<#kv>
+    ```
+  }];
+  let arguments = (ins KVCache_CollectionType:$source);
+  let results = (outs Index:$layers);
+  let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+}
+
+def KVCache_PagePitchOp : KVCache_Op<"page_pitch", [
+    Pure, DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
+  let summary = "bytes from page to page";
+  let description = [{
+    The bytes from a block to the next one in the pool that the operand speaks
+    of: a page, all sides and layers, and its padding.
+
+    Example:
+    ```mlir
+    %n = kvcache.page_pitch %s : !kvcache.scales_mha_operand<key, #kv>
+    ```
+  }];
+  let arguments = (ins KVCache_Operand:$source);
+  let results = (outs Index:$bytes);
+  let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+}
+
+def KVCache_PagePtrOp : KVCache_Op<"page_ptr", [Pure]> {
+  let summary = "address of a page's bytes";
+  let description = [{
+    The address of the first byte of the layer and side in block `block` of the
+    pool that the operand speaks of. Where the layout places all in one pool, a
+    layer of a side starts with the same byte for values and scales. With keys of
+    layer 0 it is the page's first byte. Nothing is checked.
+
+    Example:
+    ```mlir
+    %p = kvcache.page_ptr %o[%block] : !kvcache.mha_operand<key, #kv> -> memref<i8>
+    ```
+  }];
+  let arguments = (ins KVCache_Operand:$source, I32:$block);
+  let results = (outs MemRefRankOf<[I8], [0]>:$page);
+  let assemblyFormat = [{
+    $source `[` $block `]` attr-dict `:` qualified(type($source)) `->` type($page)
+  }];
+}
+
 def KVCache_BlockIdOp : KVCache_LookupOp<"block_id"> {
   let summary = "block of a page";
   let description = [{

@@ -137,8 +137,13 @@ struct KnownTables {
 /// from, looking through casts; null where it is not in sight.
 GetPagedCacheOp getCollectionOp(Value paged);
 
-/// What the collection behind `paged` says of its tables' shapes.
+/// What the collection behind `paged` says of its shapes. One of pools alone
+/// has no tables to speak of.
 KnownTables getKnownTables(Value paged);
+
+/// Bytes from page to page of the pool that holds `pool`, where the collection
+/// behind `paged` is in sight and says so.
+std::optional<int64_t> getKnownPitch(Value paged, Pool pool);
 
 /// The layout of a collection, cache or operand type.
 LayoutAttr getLayout(Type paged);

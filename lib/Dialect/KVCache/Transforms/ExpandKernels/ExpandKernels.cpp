@@ -68,6 +68,7 @@ struct ExpandKernelsPass
   }
 
   LogicalResult expand(Operation *op) {
+    Tuning pages = tuning({128, 4, 0});
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case(
             [&](AppendOp op) { return expandAppend(op, tuning({128, 4, 0})); })
@@ -75,7 +76,13 @@ struct ExpandKernelsPass
           return expandCheckRows(op, tuning({128, 1, 0}));
         })
         .Case(
-            [&](GatherOp op) { return expandGather(op, tuning({320, 4, 2})); });
+            [&](GatherOp op) { return expandGather(op, tuning({320, 4, 2})); })
+        .Case([&](ClearPagesOp op) { return expandClearPages(op, pages); })
+        .Case([&](CompactOp op) { return expandCompact(op, pages); })
+        .Case(
+            [&](ConvertLayoutOp op) { return expandConvertLayout(op, pages); })
+        .Case([&](CopyPagesOp op) { return expandCopyPages(op, pages); })
+        .Case([&](MoveTokensOp op) { return expandMoveTokens(op, pages); });
   }
 };
 } // namespace

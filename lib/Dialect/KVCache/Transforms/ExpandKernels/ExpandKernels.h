@@ -23,6 +23,11 @@ struct Tuning {
 LogicalResult expandCheckRows(CheckRowsOp op, Tuning tuning);
 LogicalResult expandAppend(AppendOp op, Tuning overrides);
 LogicalResult expandGather(GatherOp op, Tuning overrides);
+LogicalResult expandClearPages(ClearPagesOp op, Tuning defaults);
+LogicalResult expandCompact(CompactOp op, Tuning defaults);
+LogicalResult expandConvertLayout(ConvertLayoutOp op, Tuning defaults);
+LogicalResult expandCopyPages(CopyPagesOp op, Tuning defaults);
+LogicalResult expandMoveTokens(MoveTokensOp op, Tuning defaults);
 
 } // namespace mlir::kvcache
 

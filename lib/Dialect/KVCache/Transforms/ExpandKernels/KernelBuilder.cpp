@@ -268,7 +268,9 @@ void KernelBuilder::launch(Value blocks) {
   func.setFunctionType(kernel.getFunctionType(types, {}));
   func.setAllArgAttrs(argumentAttrs);
   if (op->hasAttr(instrumentAttrName))
-    instrumentLookups(func);
+    // What is moved may never have been written.
+    instrumentLookups(func,
+                      /*checkNaN=*/!isa<MoveTokensOp, ConvertLayoutOp>(op));
 
   Value none = arith::ConstantIndexOp::create(host, 0);
   Value one = arith::ConstantIndexOp::create(host, 1);

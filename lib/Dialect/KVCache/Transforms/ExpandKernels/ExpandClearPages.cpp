@@ -1,0 +1,44 @@
+//===- ExpandClearPages.cpp - The kernel of kvcache.clear_pages ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Destinations.h"
+#include "PageWork.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+LogicalResult mlir::kvcache::expandClearPages(ClearPagesOp op,
+                                              Tuning defaults) {
+  Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
+  ImplicitLocOpBuilder host(op.getLoc(), op);
+  PageScope all(op.getCollection(), op.getCollection());
+  all.layers = op.getLayers();
+  forEachScope(
+      all, {op.getPages()}, [&](const PageScope &scope, ArrayRef<Value> lists) {
+        emitForPieces(host, scope, [&](const PagePieces &pieces) {
+          PageWork work(host, op, scope, pieces, tuning);
+          PageKernel &kernel = work.kernel();
+          IdList pages(work.builder(), lists, scope);
+          work.launch(sizeOf(host, lists[0], 0), [&](Value page,
+                                                     auto forUnits) {
+            SmallVector<Value> ids = pages.read(page);
+            emitIf(kernel.b, pages.areInside(kernel, ids, op.getPolicy()), [&] {
+              PageItem item = pages.item(ids[0]);
+              forUnits([&](const PagePiece &piece,
+                           ArrayRef<SmallVector<Value>> places) {
+                Value zero = arith::ConstantOp::create(
+                    kernel.b, kernel.b.getZeroAttr(piece.type));
+                for (ArrayRef<Value> place : places)
+                  piece.store(kernel, item, place, zero);
+              });
+            });
+          });
+        });
+      });
+  return success();
+}

@@ -1,0 +1,70 @@
+//===- ExpandConvertLayout.cpp - The kernel of convert_layout ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Destinations.h"
+#include "PageWork.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+/// Blocks of the pools of `scope` in a collection, on the host or in a kernel.
+static Value countBlocks(ImplicitLocOpBuilder &b, const PageScope &scope,
+                         Value collection) {
+  Arith arith(b);
+  Value keys = GetKeyCacheOp::create(b, collection, arith.index(0));
+  Pool pool = scope.values ? Pool::values : Pool::scales;
+  return NumBlocksOp::create(b, operandOf(b, keys, pool));
+}
+
+static void convert(ImplicitLocOpBuilder &host, ConvertLayoutOp op,
+                    const PageScope &scope, Tuning tuning) {
+  Value blocks = countBlocks(host, scope, scope.source);
+  if (op.getPolicy() == OutOfRange::skip)
+    blocks =
+        Arith(host).minimum(blocks, countBlocks(host, scope, scope.target));
+  emitForPieces(host, scope, [&](const PagePieces &pieces) {
+    PageWork work(host, op, scope, pieces, tuning);
+    PageKernel &kernel = work.kernel();
+    work.launch(blocks, [&](Value block, auto forUnits) {
+      ImplicitLocOpBuilder &b = kernel.b;
+      Arith arith(b);
+      if (op.getPolicy() == OutOfRange::trap)
+        emitTrapIf(b,
+                   arith::CmpIOp::create(b, arith::CmpIPredicate::uge, block,
+                                         countBlocks(b, scope, kernel.target)));
+      PageItem item{arith.toI32(block), Value()};
+      forUnits(
+          [&](const PagePiece &piece, ArrayRef<SmallVector<Value>> places) {
+            SmallVector<Value> values;
+            for (ArrayRef<Value> place : places)
+              values.push_back(piece.load(kernel, item, place));
+            for (auto [place, value] : llvm::zip_equal(places, values))
+              piece.store(kernel, item, place, value);
+          });
+    });
+  });
+}
+
+LogicalResult mlir::kvcache::expandConvertLayout(ConvertLayoutOp op,
+                                                 Tuning defaults) {
+  Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
+  ImplicitLocOpBuilder host(op.getLoc(), op);
+  PageScope scope(op.getSource(), op.getTarget());
+  scope.layers = op.getLayers();
+  // Scales with ids of their own may have other numbers of blocks.
+  if (!scope.targetLayout().hasOwnScalesTable()) {
+    convert(host, op, scope, tuning);
+    return success();
+  }
+  for (bool values : {true, false}) {
+    scope.values = values;
+    scope.scales = !values;
+    convert(host, op, scope, tuning);
+  }
+  return success();
+}
