@@ -6,6 +6,8 @@
 
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::kvcache;
 
@@ -263,5 +265,17 @@ LogicalResult TuningAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (blocksPerSM < 0 || blocksPerSM > 32)
     return emitError() << "expected blocks_per_sm from 0 to 32, got "
                        << blocksPerSM;
+  return success();
+}
+
+LogicalResult
+QuantizationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         ScaleContract, APFloat floor, FloorOn, ApplyScale) {
+  double number = floor.convertToDouble();
+  if (!(number >= 0 && std::isfinite(static_cast<float>(number))))
+    return emitError()
+           << "expected a floor of at least 0 that is finite in f32, "
+              "got "
+           << number;
   return success();
 }

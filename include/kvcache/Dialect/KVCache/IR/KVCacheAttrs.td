@@ -227,4 +227,46 @@ def KVCache_TuningAttr : KVCache_Attr<"Tuning", "tuning"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+/// A number written as a float.
+class KVCache_Number<string default>
+    : AttrOrTypeParameter<"::llvm::APFloat", "number"> {
+  let comparator = "$_lhs.bitwiseIsEqual($_rhs)";
+  let parser = [{[&]() -> ::mlir::FailureOr<::llvm::APFloat> {
+    double number;
+    if ($_parser.parseFloat(number))
+      return ::mlir::failure();
+    return ::llvm::APFloat(number);
+  }()}];
+  let printer = "$_printer.printFloat($_self)";
+  let defaultValue = "::llvm::APFloat(" # default # ")";
+}
+
+def KVCache_QuantizationAttr
+    : KVCache_Attr<"Quantization", "quantization"> {
+  let summary = "how scales and codes are made of numbers";
+  let description = [{
+    What `kvcache.quantize_append` says of each: `contract` is `arbitrary` or
+    `power_of_two`; `floor` is the least that `floor_on` (`scale` or `amax`) may
+    be; `apply` is `inverse` (multiply by `1 / scale`) or `divide`.
+
+    **Constraints:**
+    - `floor` is at least 0 and finite in f32.
+
+    Example:
+    ```mlir
+    #kvcache.quantization<contract = power_of_two, floor = 1.0e-4, apply = divide>
+    ```
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"::mlir::kvcache::ScaleContract",
+                           "::mlir::kvcache::ScaleContract::arbitrary">:$contract,
+    KVCache_Number<"0.0">:$floor,
+    DefaultValuedParameter<"::mlir::kvcache::FloorOn",
+                           "::mlir::kvcache::FloorOn::scale">:$floor_on,
+    DefaultValuedParameter<"::mlir::kvcache::ApplyScale",
+                           "::mlir::kvcache::ApplyScale::inverse">:$apply
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEATTRS_TD

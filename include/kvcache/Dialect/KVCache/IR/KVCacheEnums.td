@@ -62,4 +62,18 @@ def KVCache_RowForm
                     I32EnumAttrCase<"positions", 2>,
                     I32EnumAttrCase<"slots", 3>]>;
 
+def KVCache_ScaleContract
+    : KVCache_Enum<"ScaleContract", "the scales that a quantised cache may have",
+                   [I32EnumAttrCase<"arbitrary", 0>,
+                    I32EnumAttrCase<"power_of_two", 1>]>;
+
+def KVCache_FloorOn
+    : KVCache_Enum<"FloorOn", "what a floor bounds",
+                   [I32EnumAttrCase<"scale", 0>, I32EnumAttrCase<"amax", 1>]>;
+
+def KVCache_ApplyScale
+    : KVCache_Enum<"ApplyScale", "how a scale is taken out of a number",
+                   [I32EnumAttrCase<"inverse", 0>,
+                    I32EnumAttrCase<"divide", 1>]>;
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEENUMS_TD

@@ -14,6 +14,7 @@ include "kvcache/Dialect/KVCache/IR/KVCachePageOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheKernelOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheGatherOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCachePageKernelOps.td"
+include "kvcache/Dialect/KVCache/IR/KVCacheQuantizeOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheTMAOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheAddressOps.td"
 

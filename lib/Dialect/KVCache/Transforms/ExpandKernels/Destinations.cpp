@@ -119,9 +119,9 @@ Value RowMap::findSequence(Value row, Value count) {
 }
 
 void RowMap::at(Value row, Value cache, bool needScales,
-                function_ref<void(Destinations)> body) {
+                function_ref<void(Destinations)> body, bool needValues) {
   if (form == RowForm::slots)
-    return atSlots(row, cache, needScales, body);
+    return atSlots(row, cache, needScales, body, needValues);
   Arith arith(b);
   // Positions that are not promised to fit 32 bits must not wrap.
   auto token = [&](Value length, Value more) -> Value {
@@ -132,15 +132,16 @@ void RowMap::at(Value row, Value cache, bool needScales,
   if (form == RowForm::positions) {
     Value batch = read(lists[0], row);
     Value position = read(lists[1], row);
-    return atToken(row, arith.toIndex(batch), position, cache, needScales,
-                   body);
+    return atToken(row, arith.toIndex(batch), position, cache, needScales, body,
+                   needValues);
   }
   if (form == RowForm::padded) {
     SmallVector<Value> at = indices(row);
     Value count = arith.toIndex(read(lists[0], at[0]));
     return emitIf(b, arith.less(at[1], count), [&] {
       Value length = CacheLengthOp::create(b, cache, at[0]);
-      atToken(row, at[0], token(length, at[1]), cache, needScales, body);
+      atToken(row, at[0], token(length, at[1]), cache, needScales, body,
+              needValues);
     });
   }
 
@@ -157,12 +158,37 @@ void RowMap::at(Value row, Value cache, bool needScales,
     Value first = arith.toIndex(read(lists[0], batch));
     Value length = CacheLengthOp::create(b, cache, batch);
     atToken(row, batch, token(length, arith.sub(row, first)), cache, needScales,
-            body);
+            body, needValues);
   });
 }
 
+void RowMap::atAll(Value row, ValueRange caches, OperandRange targets,
+                   bool needScales,
+                   function_ref<void(unsigned, Destinations)> body,
+                   bool needValues) {
+  // Keys and values of one collection share tables and blocks.
+  bool together =
+      llvm::all_equal(llvm::map_range(targets, [](Value target) -> Value {
+        GetPagedCacheOp collection = getCollectionOp(target);
+        return collection ? collection.getCollection() : target;
+      }));
+  if (together)
+    return at(
+        row, caches.front(), needScales,
+        [&](Destinations to) {
+          for (unsigned target = 0; target < caches.size(); ++target)
+            body(target, to);
+        },
+        needValues);
+  for (unsigned target = 0; target < caches.size(); ++target)
+    at(
+        row, caches[target], needScales,
+        [&](Destinations to) { body(target, to); }, needValues);
+}
+
 void RowMap::atToken(Value row, Value batch, Value token, Value cache,
-                     bool needScales, function_ref<void(Destinations)> body) {
+                     bool needScales, function_ref<void(Destinations)> body,
+                     bool needValues) {
   Arith arith(b);
   int64_t pageSize = getLayout(cache.getType()).getPageSize();
   Value page = arith.toIndex(arith.div(token, pageSize));
@@ -182,7 +208,9 @@ void RowMap::atToken(Value row, Value batch, Value token, Value cache,
   if (onToken)
     onToken(row, batch, page);
   Destinations to;
-  to.values = find(Pool::values);
+  to.token = token;
+  if (needValues)
+    to.values = find(Pool::values);
   if (needScales)
     to.scales = find(Pool::scales);
   body(to);
@@ -222,11 +250,12 @@ Destination RowMap::inSlot(Tensor slots, Value row, Value operand,
 }
 
 void RowMap::atSlots(Value row, Value cache, bool needScales,
-                     function_ref<void(Destinations)> body) {
+                     function_ref<void(Destinations)> body, bool needValues) {
   int64_t pageSize = getLayout(cache.getType()).getPageSize();
   Destinations to;
-  to.values =
-      inSlot(slots.front(), row, operandOf(b, cache, Pool::values), pageSize);
+  if (needValues)
+    to.values =
+        inSlot(slots.front(), row, operandOf(b, cache, Pool::values), pageSize);
   if (needScales)
     to.scales =
         inSlot(slots.back(), row, operandOf(b, cache, Pool::scales), pageSize);

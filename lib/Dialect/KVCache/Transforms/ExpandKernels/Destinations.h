@@ -20,6 +20,9 @@ struct Destination {
 /// The destinations of a row of a tensor in the values and the scales pool.
 struct Destinations {
   Destination values, scales;
+  /// The row's token in its sequence, `i32` or `index`; null where rows are
+  /// named by slots.
+  Value token;
 };
 
 /// The rows that a kernel writes, in one of the forms of `kvcache.append`.
@@ -34,9 +37,16 @@ public:
 
   /// Calls `body` where row `row` has a destination; the values or scales pool
   /// may still lack it, where policy and table say so. `cache` is a cache in
-  /// the kernel.
+  /// the kernel. What is not needed is not looked up.
   void at(Value row, Value cache, bool needScales,
-          function_ref<void(Destinations)> body);
+          function_ref<void(Destinations)> body, bool needValues = true);
+
+  /// Calls `body` for each of `caches` in the kernel, which are `targets` on
+  /// the host. Those of one layer of one collection share the look-up.
+  void atAll(Value row, ValueRange caches, OperandRange targets,
+             bool needScales,
+             function_ref<void(unsigned target, Destinations)> body,
+             bool needValues = true);
 
   /// Called with the row, the sequence and the page (`index` each) of rows that
   /// go to tokens, before the table is read.
@@ -44,9 +54,10 @@ public:
 
 private:
   void atToken(Value row, Value batch, Value token, Value cache,
-               bool needScales, function_ref<void(Destinations)> body);
+               bool needScales, function_ref<void(Destinations)> body,
+               bool needValues);
   void atSlots(Value row, Value cache, bool needScales,
-               function_ref<void(Destinations)> body);
+               function_ref<void(Destinations)> body, bool needValues);
   Destination inSlot(Tensor slots, Value row, Value operand, int64_t pageSize);
   /// The sequence in whose offsets `row` lies, by bisection: `i32`.
   Value findSequence(Value row, Value count);

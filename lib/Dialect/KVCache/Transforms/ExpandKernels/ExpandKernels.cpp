@@ -82,7 +82,13 @@ struct ExpandKernelsPass
         .Case(
             [&](ConvertLayoutOp op) { return expandConvertLayout(op, pages); })
         .Case([&](CopyPagesOp op) { return expandCopyPages(op, pages); })
-        .Case([&](MoveTokensOp op) { return expandMoveTokens(op, pages); });
+        .Case([&](MoveTokensOp op) { return expandMoveTokens(op, pages); })
+        .Case([&](AppendScalesOp op) {
+          return expandAppendScales(op, tuning({128, 1, 0}));
+        })
+        .Case([&](QuantizeAppendOp op) {
+          return expandQuantizeAppend(op, tuning({128, 4, 0}));
+        });
   }
 };
 } // namespace

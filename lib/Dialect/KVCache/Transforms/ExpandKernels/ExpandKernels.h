@@ -28,6 +28,8 @@ LogicalResult expandCompact(CompactOp op, Tuning defaults);
 LogicalResult expandConvertLayout(ConvertLayoutOp op, Tuning defaults);
 LogicalResult expandCopyPages(CopyPagesOp op, Tuning defaults);
 LogicalResult expandMoveTokens(MoveTokensOp op, Tuning defaults);
+LogicalResult expandAppendScales(AppendScalesOp op, Tuning defaults);
+LogicalResult expandQuantizeAppend(QuantizeAppendOp op, Tuning defaults);
 
 } // namespace mlir::kvcache
 

@@ -16,11 +16,7 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// The widest access of memory.
-static constexpr int64_t maxBytes = 16;
-
-/// Whether the heads of a row of `memref` lie side by side.
-static bool hasPackedRows(Value memref) {
+bool mlir::kvcache::hasPackedRows(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t offset, rank = type.getRank();
@@ -29,8 +25,7 @@ static bool hasPackedRows(Value memref) {
           strides[rank - 2] == type.getDimSize(rank - 1));
 }
 
-/// Bytes, up to 16, that rows and heads of a pool start at multiples of.
-static int64_t rowAlignmentOf(const PoolLayout &pool) {
+int64_t mlir::kvcache::rowAlignmentOf(const PoolLayout &pool) {
   int64_t alignment = std::gcd(pool.baseAlignment(), pool.slotBytes);
   return pool.heads == 1 ? alignment : std::gcd(alignment, pool.headBytes);
 }
@@ -42,7 +37,7 @@ RowVectors::RowVectors(const PoolLayout &pool, ValueRange tensors,
   int64_t length = flat ? pool.rowSize() : pool.inner;
   // Rows and, where vectors stay inside them, heads of both sides must start
   // where a vector may.
-  lanes = maxBytes / storageBytes;
+  lanes = maxAccessBytes / storageBytes;
   auto fits = [&](int64_t lanes) {
     if (length % lanes != 0 ||
         rowAlignmentOf(pool) % (lanes * storageBytes) != 0)
@@ -50,7 +45,7 @@ RowVectors::RowVectors(const PoolLayout &pool, ValueRange tensors,
     return llvm::all_of(tensors, [&](Value tensor) {
       auto type = cast<MemRefType>(tensor.getType());
       int64_t bytes = lanes * (type.getElementTypeBitWidth() / 8);
-      return rowAlignment % std::min(bytes, maxBytes) == 0;
+      return rowAlignment % std::min(bytes, maxAccessBytes) == 0;
     });
   };
   while (lanes > 1 && !fits(lanes))
@@ -96,8 +91,6 @@ void RowUnits::forEachRow(KernelBuilder &builder, Value rows,
 void RowUnits::forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
                        function_ref<void(Value)> body) const {
   Arith arith(b);
-  // More than this is a loop, so that wide rows do not make long programs.
-  constexpr int64_t maxUnrolled = 8;
   int64_t steps = llvm::divideCeil(count, perRow);
   auto step = [&](Value unit, bool isWhole) {
     emitIf(b, isWhole ? Value() : arith.less(unit, arith.i32(count)),
@@ -120,12 +113,12 @@ void mlir::kvcache::emitForAlignment(ImplicitLocOpBuilder &host,
                                      ArrayRef<Value> tensors,
                                      function_ref<void(int64_t)> emit) {
   // The best that types allow or leave open; below, elements' own alignment.
-  int64_t natural = maxBytes;
+  int64_t natural = maxAccessBytes;
   for (Value tensor : tensors)
     natural = std::min<int64_t>(
         natural,
         cast<MemRefType>(tensor.getType()).getElementTypeBitWidth() / 8);
-  for (int64_t bytes = maxBytes; bytes > natural; bytes /= 2) {
+  for (int64_t bytes = maxAccessBytes; bytes > natural; bytes /= 2) {
     std::optional<bool> known = areRowsAligned(tensors, bytes);
     if (known && !*known)
       continue;

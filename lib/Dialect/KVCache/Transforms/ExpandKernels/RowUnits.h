@@ -11,6 +11,15 @@
 
 namespace mlir::kvcache {
 
+/// Bytes of the widest access of memory.
+constexpr int64_t maxAccessBytes = 16;
+
+/// Whether the heads of a row of `memref` lie side by side.
+bool hasPackedRows(Value memref);
+
+/// Bytes, up to 16, that rows and heads of a pool start at multiples of.
+int64_t rowAlignmentOf(const PoolLayout &pool);
+
 /// The row of a token as vectors of one length.
 struct RowVectors {
   /// Storage elements of a vector, vectors of a row.
@@ -46,6 +55,10 @@ struct RowUnits {
   /// A thread takes up to `chunks` units of a row, so that a row is looked up
   /// by few warps, but not so many that a row has less than a warp.
   RowUnits(int64_t width, int64_t wantedThreads, int64_t chunks = 1);
+
+  /// More steps than this are a loop, so that wide rows do not make long
+  /// programs.
+  static constexpr int64_t maxUnrolled = 8;
 
   /// Blocks for `rows` (`index`) rows, on the host.
   Value blocks(ImplicitLocOpBuilder &host, Value rows) const;
