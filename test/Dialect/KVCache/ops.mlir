@@ -259,5 +259,27 @@ func.func @gather(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<value, #mha_
   // CHECK: kvcache.gather skip from(%{{.*}} : !kvcache.cache<value, #[[OWN]]>) into(%{{.*}} : memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>) sequences(%{{.*}}) offsets(%{{.*}} : memref<?xi32>) scales(%{{.*}} : memref<?x2x4xf32>) global_scale(%{{.*}} : memref<f32>)
   kvcache.gather skip from(%m : !kvcache.cache<value, #mha_own>) into(%ragged : memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>)
       sequences(%list : memref<?xi32>) offsets(%list : memref<?xi32>) scales(%scales : memref<?x2x4xf32>) global_scale(%g : memref<f32>)
+// CHECK-LABEL: func @quantize_append
+func.func @quantize_append(%k: !kvcache.cache<key, #mha_own>, %v: !kvcache.cache<value, #mha_own>, %x: memref<?x2x64xbf16>,
+                           %p: memref<?x?x2x64xf32>, %s: memref<?x2x4xf16>, %ps: memref<?x?x2x4xf16>,
+                           %list: memref<?xi32>, %slots: memref<?xi64>, %g: memref<f32>) {
+  // What is as by default is not printed.
+  // CHECK: kvcache.quantize_append sources(%{{.*}} : memref<?x2x64xbf16>) into(%{{.*}} : !kvcache.cache<key, #[[OWN]]>) ragged(%{{.*}} : memref<?xi32>) quant(<>){{$}}
+  kvcache.quantize_append assume sources(%x : memref<?x2x64xbf16>) into(%k : !kvcache.cache<key, #mha_own>)
+      ragged(%list : memref<?xi32>)
+      quant(#kvcache.quantization<contract = arbitrary, floor = 0.0, floor_on = scale, apply = inverse>)
+  // CHECK: kvcache.quantize_append skip sources(%{{.*}}, %{{.*}} : memref<?x?x2x64xf32>, memref<?x?x2x64xf32>) into(%{{.*}}, %{{.*}} : {{.*}}) padded(%{{.*}} : memref<?xi32>) quant(<contract = power_of_two, floor = 1.000000e-04, floor_on = amax, apply = divide>)
+  kvcache.quantize_append skip sources(%p, %p : memref<?x?x2x64xf32>, memref<?x?x2x64xf32>)
+      into(%k, %v : !kvcache.cache<key, #mha_own>, !kvcache.cache<value, #mha_own>) padded(%list : memref<?xi32>)
+      quant(<contract = power_of_two, floor = 1.0e-4, floor_on = amax, apply = divide>)
+  // CHECK: kvcache.quantize_append trap {{.*}} slots(%{{.*}}, %{{.*}} : memref<?xi64>, memref<?xi32>) quant(<>) global_scale(%{{.*}} : memref<f32>) tuning(<chunks = 2>)
+  kvcache.quantize_append trap sources(%x : memref<?x2x64xbf16>) into(%k : !kvcache.cache<key, #mha_own>)
+      slots(%slots, %list : memref<?xi64>, memref<?xi32>) quant(<>) global_scale(%g : memref<f32>) tuning(<chunks = 2>)
+  // CHECK: kvcache.append_scales scales(%{{.*}} : memref<?x2x4xf16>) into(%{{.*}} : !kvcache.cache<key, #[[OWN]]>) slots(%{{.*}} : memref<?xi64>)
+  kvcache.append_scales scales(%s : memref<?x2x4xf16>) into(%k : !kvcache.cache<key, #mha_own>) slots(%slots : memref<?xi64>)
+  // CHECK: kvcache.append_scales skip scales(%{{.*}}, %{{.*}} : {{.*}}) into(%{{.*}}, %{{.*}} : {{.*}}) padded(%{{.*}} : memref<?xi32>) tuning(<threads = 64>)
+  kvcache.append_scales skip scales(%ps, %ps : memref<?x?x2x4xf16>, memref<?x?x2x4xf16>)
+      into(%k, %v : !kvcache.cache<key, #mha_own>, !kvcache.cache<value, #mha_own>) padded(%list : memref<?xi32>)
+      tuning(<threads = 64>)
   return
 }

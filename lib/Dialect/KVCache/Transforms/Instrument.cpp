@@ -106,6 +106,8 @@ struct InstrumentPass
       op->setAttr(instrumentAttrName, UnitAttr::get(&getContext()));
       if (auto append = dyn_cast<AppendOp>(op))
         checkRows(append);
+      if (auto append = dyn_cast<QuantizeAppendOp>(op))
+        checkRows(append);
     });
   }
 
