@@ -283,3 +283,30 @@ func.func @quantize_append(%k: !kvcache.cache<key, #mha_own>, %v: !kvcache.cache
       tuning(<threads = 64>)
   return
 }
+
+// CHECK-LABEL: func @rotary
+func.func @rotary(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<key, #mha_own>, %x: memref<?x8x128xbf16>, %y: memref<?x8x128xf32>,
+                  %p: memref<?x?x2x64xf32>, %cos: memref<?x32xf32>, %sin: memref<?x32xf32>, %w: memref<64xbf16>,
+                  %list: memref<?xi32>, %slots: memref<?xi64>, %positions: memref<?x?xi32>, %g: memref<f32>) {
+  // CHECK: kvcache.rope %{{.*}} into %{{.*}} positions(%{{.*}}) tables(%{{.*}}, %{{.*}}) rotation(<>) : memref<?x8x128xbf16> into memref<?x8x128xf32> by memref<?xi32>, memref<?x32xf32>, memref<?x32xf32>
+  kvcache.rope %x into %y positions(%list) tables(%cos, %sin) rotation(#kvcache.rotation<style = interleaved>)
+      : memref<?x8x128xbf16> into memref<?x8x128xf32> by memref<?xi32>, memref<?x32xf32>, memref<?x32xf32>
+  // CHECK: kvcache.rope skip %{{.*}} rotation(<style = half, start = 64>) tuning(<threads = 64>)
+  kvcache.rope skip %x into %x positions(%list) tables(%cos, %sin) rotation(<style = half, start = 64>) tuning(<threads = 64>)
+      : memref<?x8x128xbf16> into memref<?x8x128xbf16> by memref<?xi32>, memref<?x32xf32>, memref<?x32xf32>
+  // CHECK: kvcache.rms_norm %{{.*}} into %{{.*}} weight(%{{.*}}) norm(<>) : memref<?x8x128xbf16> into memref<?x8x128xf32> by memref<64xbf16>
+  kvcache.rms_norm %x into %y weight(%w) norm(#kvcache.norm<eps = 1.0e-6>)
+      : memref<?x8x128xbf16> into memref<?x8x128xf32> by memref<64xbf16>
+  // CHECK: norm(<eps = 1.000000e-05, weight_offset = 1.000000e+00>) tuning(<threads = 64>)
+  kvcache.rms_norm %x into %y weight(%w) norm(<eps = 1.0e-5, weight_offset = 1.0>) tuning(<threads = 64>)
+      : memref<?x8x128xbf16> into memref<?x8x128xf32> by memref<64xbf16>
+  // CHECK: kvcache.rope_quantize_append sources(%{{.*}} : memref<?x8x128xbf16>) into(%{{.*}} : !kvcache.cache<key, #[[GQA]]>) ragged(%{{.*}} : memref<?xi32>) rope(%{{.*}}, %{{.*}} : memref<?x32xf32>, memref<?x32xf32>) rotation(<>){{$}}
+  kvcache.rope_quantize_append sources(%x : memref<?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>)
+      ragged(%list : memref<?xi32>) rope(%cos, %sin : memref<?x32xf32>, memref<?x32xf32>) rotation(<>)
+  // CHECK: kvcache.rope_quantize_append trap sources({{.*}}) into({{.*}}) padded(%{{.*}} : memref<?xi32>) rope({{.*}}) rope_positions(%{{.*}} : memref<?x?xi32>) rotation(<style = half>) rms_norm(%{{.*}} : memref<64xbf16>) norm(<eps = 1.000000e-05>) quant(<floor = 1.000000e-04>) global_scale(%{{.*}} : memref<f32>) tuning(<chunks = 2>)
+  kvcache.rope_quantize_append trap sources(%p : memref<?x?x2x64xf32>) into(%m : !kvcache.cache<key, #mha_own>)
+      padded(%list : memref<?xi32>) rope(%cos, %sin : memref<?x32xf32>, memref<?x32xf32>)
+      rope_positions(%positions : memref<?x?xi32>) rotation(<style = half>)
+      rms_norm(%w : memref<64xbf16>) norm(<eps = 1.0e-5>) quant(<floor = 1.0e-4>) global_scale(%g : memref<f32>) tuning(<chunks = 2>)
+  return
+}

@@ -149,21 +149,23 @@ def append(case):
     return text
 
 
+def _quantization(case):
+    rule = argument(case, "quant")
+    try:
+        return (f" quant(<contract = {rule['contract']}, floor = "
+                f"{number_text(rule['floor'])}, floor_on = {rule['floor_on']}, "
+                f"apply = {rule['apply']}>)")
+    except (KeyError, TypeError, ValueError) as error:
+        raise Malformed(f"args: quant is {rule!r:.100}: {error}")
+
+
 def quantize_append(case):
     text = ProgramText()
     collection, rows = _rows(text, case)
     cache, cache_type = _cache(text, case, collection)
     x = _input(text, case, "x", _leading(case))
-    rule = argument(case, "quant")
-    try:
-        quantization = (
-            f"#kvcache.quantization<contract = {rule['contract']}, floor = "
-            f"{number_text(rule['floor'])}, floor_on = {rule['floor_on']}, "
-            f"apply = {rule['apply']}>")
-    except (KeyError, TypeError, ValueError) as error:
-        raise Malformed(f"args: quant is {rule!r:.100}: {error}")
     text.line(f"kvcache.quantize_append skip sources({x}) into({cache} : "
-              f"{cache_type}) {rows} quant({quantization})"
+              f"{cache_type}) {rows}{_quantization(case)}"
               f"{_global_scale(text, case)}")
     return text
 
@@ -188,6 +190,71 @@ def _output(text, case, name, lead, inner, dtype):
               f"[{listed(sizes)}] [{listed([1] * len(sizes))}] : "
               f"{text.types[name]} to {part}")
     return f"%{name}_part : {part}"
+def _tables(text, case):
+    """The tables of a rotary embedding: names, types."""
+    tables = [_input(text, case, name, 1) for name in ("cos", "sin")]
+    names, types = zip(*(table.split(" : ") for table in tables))
+    return ", ".join(names), ", ".join(types)
+
+
+def _rotation(rotation):
+    return f" rotation(<style = {rotation['style']}, start = {rotation['start']}>)"
+
+
+def _norm(norm):
+    return (f" norm(<eps = {number_text(norm['eps'])}, weight_offset = "
+            f"{number_text(norm['weight_offset'])}>)")
+
+
+def rope_quantize_append(case):
+    text = ProgramText()
+    collection, rows = _rows(text, case)
+    cache, cache_type = _cache(text, case, collection)
+    x = _input(text, case, "x", _leading(case))
+    tables, types = _tables(text, case)
+    line = (f"kvcache.rope_quantize_append skip sources({x}) into({cache} : "
+            f"{cache_type}) {rows} rope({tables} : {types})")
+    if "rope_positions" in case.inputs:
+        positions = _input(text, case, "rope_positions", _leading(case))
+        line += f" rope_positions({positions})"
+    line += _rotation(argument(case, "rope"))
+    if "weight" in case.inputs:
+        line += f" rms_norm({_input(text, case, 'weight', 0)})"
+        line += _norm(argument(case, "norm"))
+    if case.layout.G:
+        line += _quantization(case) + _global_scale(text, case)
+    text.line(line)
+    return text
+
+
+def _turn(case, name, line):
+    """An operation that makes `out` of `x` without a pool."""
+    text = ProgramText()
+    x = _input(text, case, "x", 1)
+    if case.inputs["x"].ndim != 3:
+        raise Malformed(f"x has rank {case.inputs['x'].ndim}, expected 3")
+    text.argument("out", padded_with_poison(case.inputs["x"].shape, "f32"), "f32",
+                  is_output=True, static_dims=2)
+    attributes, types = line(text)
+    text.line(f"kvcache.{name} %x into %out {attributes} : "
+              f"{text.types['x']} into {text.types['out']} by {types}")
+    return text
+
+
+def rope(case):
+    def line(text):
+        positions = _input(text, case, "positions", 1).split(" : ")[1]
+        tables, types = _tables(text, case)
+        return (f"positions(%positions) tables({tables}){_rotation(case.args)}",
+                f"{positions}, {types}")
+    return _turn(case, "rope", line)
+
+
+def rms_norm(case):
+    def line(text):
+        type_ = _input(text, case, "weight", 0).split(" : ")[1]
+        return f"weight(%weight){_norm(case.args)}", type_
+    return _turn(case, "rms_norm", line)
 
 
 def gather(case):
@@ -295,6 +362,9 @@ def convert_layout(case):
 PROGRAMS = {
     "append": append,
     "quantize_append": quantize_append,
+    "rope_quantize_append": rope_quantize_append,
+    "rope": rope,
+    "rms_norm": rms_norm,
     "gather": gather,
     "copy_pages": _page_operation("copy_pages", [("pairs", "pairs", "scale_pairs")],
                                   needs_workspace=True),
@@ -312,9 +382,11 @@ def run_case(case, runner):
     """Outputs by name."""
     if case.op not in PROGRAMS:
         raise Unsupported(f"operation {case.op}")
-    if case.layout is None:
+    if case.layout is None and case.op not in ("rope", "rms_norm"):
         raise Malformed(f"{case.op} needs a layout")
     results = runner.run(case.name, PROGRAMS[case.op](case).program())
+    if case.layout is None:
+        results["out"] = results["out"].astype(np.float64)
     if case.op == "convert_layout":
         # Of the target the outputs are called as those of the source.
         results = {name.removeprefix("to_"): array

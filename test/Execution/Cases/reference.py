@@ -123,9 +123,12 @@ def _as_bytes(array, rows, heads):
     return np.ascontiguousarray(array).view(np.uint8).reshape(rows, heads, last)
 
 
-def _store(pools, args, inputs, codes, tail, scales):
+def _store(pools, args, inputs, codes, tail, scales, keep=True):
+    """`keep` says which rows are stored at all."""
     layout = pools.layout
-    to, scales_to = destinations(layout, pools.nb, pools.nbs, args["form"], inputs)
+    to, scales_to = (
+        np.where(np.reshape(keep, (-1, 1)), rows, -1) for rows in destinations(
+            layout, pools.nb, pools.nbs, args["form"], inputs))
     where = args["c"], args["l"]
     if layout.code_bytes:
         pools.put("codes", to, *where, _as_bytes(codes, len(to), layout.H))
@@ -156,6 +159,52 @@ def quantize_append(pools, args, inputs, dtypes):
     tail = (write(x[..., layout.coded:], layout.rope_dtype) if layout.rope
             else None)
     return _store(pools, args, inputs, codes, tail, scales)
+
+
+def _normalise(x, norm, weight):
+    """An RMS norm step by step in f32, of numbers whose squares add up exactly."""
+    count = weight.shape[0]
+    squares = np.square(x[..., :count].astype(np.float64)).sum(-1, keepdims=True)
+    mean = squares.astype(np.float32) / np.float32(count) + np.float32(norm["eps"])
+    factor = np.float32(1) / np.sqrt(mean)
+    weight = weight + np.float32(norm["weight_offset"])
+    x[..., :count] = x[..., :count] * factor * weight
+
+
+def _turn(x, rotation, cos, sin):
+    """A rotary embedding in f32: a product is rounded, then the sum with the
+    other. `cos` and `sin` are [n] of each row."""
+    n, start = cos.shape[-1], rotation["start"]
+    first = (start + np.arange(n) if rotation["style"] == "half"
+             else start + 2 * np.arange(n))
+    second = first + (n if rotation["style"] == "half" else 1)
+    a, b = x[..., first].copy(), x[..., second].copy()
+    add = lambda p, q, r: (p.astype(np.float64) * q + r).astype(np.float32)
+    x[..., first] = add(a, cos, -(b * sin))
+    x[..., second] = add(b, cos, a * sin)
+
+
+def rope_quantize_append(pools, args, inputs, dtypes):
+    layout, rotation = pools.layout, args["rope"]
+    x = read(inputs["x"], dtypes["x"]).reshape(-1, layout.H, layout.D).copy()
+    if "weight" in inputs:
+        _normalise(x, args["norm"], read(inputs["weight"], dtypes["weight"]))
+    cos, sin = (read(inputs[name], dtypes[name]) for name in ("cos", "sin"))
+    positions = np.zeros(len(x), np.int64)
+    if "rope_positions" in inputs:
+        positions = inputs["rope_positions"].reshape(-1).astype(np.int64)
+    else:
+        for row, _, position in tokens_of(args["form"], inputs):
+            positions[row] = position
+    keep = positions < len(cos)
+    positions = np.where(keep, positions, 0)
+    _turn(x, rotation, cos[positions][:, None], sin[positions][:, None])
+    codes, scales = write(x[..., :layout.coded], layout.dtype), None
+    if layout.G:
+        codes, scales = quantise(x[..., :layout.coded], layout, args["quant"])
+    tail = (write(x[..., layout.coded:], layout.rope_dtype) if layout.rope
+            else None)
+    return _store(pools, args, inputs, codes, tail, scales, keep)
 
 
 def gather(pools, args, inputs, dtypes):
@@ -351,7 +400,7 @@ def rms_norm(args, inputs, dtypes):
 
 
 WITH_POOLS = {f.__name__: f for f in
-              (append, quantize_append, gather, copy_pages, move_tokens,
+              (append, quantize_append, rope_quantize_append, gather, copy_pages, move_tokens,
                clear_pages, compact, convert_layout)}
 WITHOUT_POOLS = {f.__name__: f for f in (rope, rms_norm)}
 OPS = {**WITH_POOLS, **WITHOUT_POOLS}

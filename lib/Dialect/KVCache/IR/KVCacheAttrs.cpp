@@ -279,3 +279,25 @@ QuantizationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
            << number;
   return success();
 }
+
+LogicalResult RotationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   RotationStyle, int64_t start) {
+  if (start < 0)
+    return emitError() << "expected start to be at least 0, got " << start;
+  return success();
+}
+
+LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               APFloat eps, APFloat weightOffset) {
+  double number = eps.convertToDouble();
+  if (!(number >= 0 && std::isfinite(static_cast<float>(number))))
+    return emitError()
+           << "expected an eps of at least 0 that is finite in f32, "
+              "got "
+           << number;
+  number = weightOffset.convertToDouble();
+  if (!std::isfinite(static_cast<float>(number)))
+    return emitError() << "expected a weight_offset that is finite in f32, got "
+                       << number;
+  return success();
+}

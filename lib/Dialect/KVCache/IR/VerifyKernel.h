@@ -31,6 +31,16 @@ LogicalResult verifyRowForm(Operation *op, RowForm form, OperandRange rows,
 /// Checks that caches are of one layout.
 LogicalResult verifyOneLayout(Operation *op, OperandRange caches);
 
+/// Checks that there are one or two targets of one layout, and a source
+/// `[T, H, D]`, or `[B, S, H, D]` in the padded form, for each.
+LogicalResult verifySources(Operation *op, RowForm form, OperandRange targets,
+                            OperandRange sources);
+
+/// Checks that rows can be quantised into `layout`, which has scales, by the
+/// global scale where there is one.
+LogicalResult verifyQuantization(Operation *op, LayoutAttr layout,
+                                 Value globalScale);
+
 /// f32, f16 and bf16.
 SmallVector<Type> getWideFloats(MLIRContext *context);
 

@@ -43,13 +43,19 @@ static LogicalResult verifyTargets(Operation *op, OperandRange targets,
   return verifyOneLayout(op, targets);
 }
 
-/// Checks that rows can be quantised into `layout`, by the global scale where
-/// there is one.
-static LogicalResult verifyQuantization(Operation *op, LayoutAttr layout,
-                                        Value globalScale) {
-  if (!layout.isQuantized())
-    return op->emitOpError("expected a layout with scales, got ")
-           << layout << "; add 'scales = <...>' to it, or use kvcache.append";
+LogicalResult mlir::kvcache::verifySources(Operation *op, RowForm form,
+                                           OperandRange targets,
+                                           OperandRange sources) {
+  if (failed(verifyTargets(op, targets, sources, "a source")))
+    return failure();
+  return verifyRows(op, form, targets, sources, "sources",
+                    getWideFloats(op->getContext()),
+                    getLayout(targets.front().getType()).getHeadSize(), "D");
+}
+
+LogicalResult mlir::kvcache::verifyQuantization(Operation *op,
+                                                LayoutAttr layout,
+                                                Value globalScale) {
   if (!isa<Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType, IntegerType>(
           layout.getDtype()))
     return op->emitOpError("expected a cache of f8E4M3FN, f8E5M2, f4E2M1FN or "
@@ -62,13 +68,13 @@ static LogicalResult verifyQuantization(Operation *op, LayoutAttr layout,
 }
 
 LogicalResult QuantizeAppendOp::verify() {
-  if (failed(verifyTargets(*this, getTargets(), getSources(), "a source")))
+  if (failed(verifySources(*this, getForm(), getTargets(), getSources())))
     return failure();
   LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
-  if (failed(verifyQuantization(*this, layout, getGlobalScale())) ||
-      failed(verifyRows(*this, getForm(), getTargets(), getSources(), "sources",
-                        getWideFloats(getContext()), layout.getHeadSize(),
-                        "D")))
+  if (!layout.isQuantized())
+    return emitOpError("expected a layout with scales, got ")
+           << layout << "; add 'scales = <...>' to it, or use kvcache.append";
+  if (failed(verifyQuantization(*this, layout, getGlobalScale())))
     return failure();
   return verifyRowForm(*this, getForm(), getRows(), layout,
                        /*writesScales=*/true);

@@ -108,6 +108,8 @@ struct InstrumentPass
         checkRows(append);
       if (auto append = dyn_cast<QuantizeAppendOp>(op))
         checkRows(append);
+      if (auto append = dyn_cast<RopeQuantizeAppendOp>(op))
+        checkRows(append);
     });
   }
 

@@ -269,4 +269,49 @@ def KVCache_QuantizationAttr
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def KVCache_RotationAttr : KVCache_Attr<"Rotation", "rotation"> {
+  let summary = "which elements of a head a rotary embedding turns";
+  let description = [{
+    `2 n` elements from `start` on turn, where tables of cosines and sines have `n`
+    columns. With `style = interleaved` neighbours turn together, elements
+    `start + 2 i` and `start + 2 i + 1`; with `half` elements `start + i` and
+    `start + n + i`.
+
+    **Constraints:**
+    - `start` is at least 0.
+
+    Example:
+    ```mlir
+    #kvcache.rotation<style = half, start = 64>
+    ```
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"::mlir::kvcache::RotationStyle",
+                           "::mlir::kvcache::RotationStyle::interleaved">:$style,
+    DefaultValuedParameter<"int64_t", "0">:$start
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def KVCache_NormAttr : KVCache_Attr<"Norm", "norm"> {
+  let summary = "how numbers are normalised";
+  let description = [{
+    Elements are divided by `sqrt(mean of squares + eps)` and multiplied by
+    `weight + weight_offset`.
+
+    **Constraints:**
+    - `eps` is at least 0, `eps` and `weight_offset` are finite in f32.
+
+    Example:
+    ```mlir
+    #kvcache.norm<eps = 1.0e-6, weight_offset = 1.0>
+    ```
+  }];
+  let parameters = (ins
+    KVCache_Number<"1.0e-6">:$eps,
+    KVCache_Number<"0.0">:$weight_offset
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEATTRS_TD

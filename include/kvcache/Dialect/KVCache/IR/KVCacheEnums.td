@@ -76,4 +76,9 @@ def KVCache_ApplyScale
                    [I32EnumAttrCase<"inverse", 0>,
                     I32EnumAttrCase<"divide", 1>]>;
 
+def KVCache_RotationStyle
+    : KVCache_Enum<"RotationStyle", "which elements turn together",
+                   [I32EnumAttrCase<"interleaved", 0>,
+                    I32EnumAttrCase<"half", 1>]>;
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEENUMS_TD

@@ -15,6 +15,7 @@ include "kvcache/Dialect/KVCache/IR/KVCacheKernelOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheGatherOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCachePageKernelOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheQuantizeOps.td"
+include "kvcache/Dialect/KVCache/IR/KVCacheRotaryOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheTMAOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheAddressOps.td"
 

@@ -88,6 +88,13 @@ struct ExpandKernelsPass
         })
         .Case([&](QuantizeAppendOp op) {
           return expandQuantizeAppend(op, tuning({128, 4, 0}));
+        })
+        .Case([&](RMSNormOp op) {
+          return expandRMSNorm(op, tuning({128, 1, 0}));
+        })
+        .Case([&](RopeOp op) { return expandRope(op, tuning({128, 1, 0})); })
+        .Case([&](RopeQuantizeAppendOp op) {
+          return expandRopeQuantizeAppend(op, tuning({128, 4, 0}));
         });
   }
 };

@@ -30,6 +30,10 @@ LogicalResult expandCopyPages(CopyPagesOp op, Tuning defaults);
 LogicalResult expandMoveTokens(MoveTokensOp op, Tuning defaults);
 LogicalResult expandAppendScales(AppendScalesOp op, Tuning defaults);
 LogicalResult expandQuantizeAppend(QuantizeAppendOp op, Tuning defaults);
+LogicalResult expandRMSNorm(RMSNormOp op, Tuning defaults);
+LogicalResult expandRope(RopeOp op, Tuning defaults);
+LogicalResult expandRopeQuantizeAppend(RopeQuantizeAppendOp op,
+                                       Tuning defaults);
 
 } // namespace mlir::kvcache
 

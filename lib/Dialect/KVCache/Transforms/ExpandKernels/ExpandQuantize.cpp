@@ -1,4 +1,4 @@
-//===- ExpandQuantize.cpp - The kernel of kvcache.quantize_append --------===//
+//===- ExpandQuantize.cpp - The kernels that quantise rows ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,9 +18,9 @@
 #include "RowElements.h"
 #include "RowUnits.h"
 #include "ScaleRule.h"
+#include "TurnRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -32,12 +32,30 @@ using namespace mlir::kvcache;
 
 namespace {
 
+/// What the operations that quantise say.
+struct Request {
+  Operation *op;
+  OutOfRange policy;
+  OperandRange sources, targets, rows;
+  RowForm form;
+  unsigned leadingRank;
+  /// None of an operation that stores numbers as they are.
+  QuantizationAttr quantization;
+  Value globalScale;
+  TuningAttr tuning;
+  TurnRequest turn;
+
+  LayoutAttr layout() const { return getLayout(targets.front().getType()); }
+};
+
 /// A cell of a thread.
 struct Cell {
   /// The lane in the row. An i1, null for always, says whether there is one.
   Value unit, exists;
-  /// Head, first granule of the cell in it, and lane of the cell, all `i32`.
-  Value head, granule, lane;
+  RowElements::Head head;
+  /// First granule of the cell in its head, `i32`.
+  Value granule;
+  LaneGroup group;
   /// The vectors that are held.
   SmallVector<Value> vectors;
 };
@@ -46,36 +64,38 @@ struct Cell {
 /// bytes.
 class QuantizeKernel {
 public:
-  QuantizeKernel(ImplicitLocOpBuilder &host, QuantizeAppendOp op, Tuning tuning,
-                 int64_t rowAlignment);
+  QuantizeKernel(ImplicitLocOpBuilder &host, const Request &request,
+                 Tuning tuning, int64_t rowAlignment);
   void emit();
 
 private:
-  void writeRow(unsigned target, Destinations to, ValueRange at, Value thread);
-  void writeTail(unsigned target, Destination to, ValueRange at, Value thread);
-  void writeCells(unsigned target, Destinations to, ValueRange at,
+  void writeRow(unsigned target, Destinations to, const RowElements::Head &row,
+                Value thread);
+  void writeTail(unsigned target, Destination to, const RowElements::Head &row,
+                 Value thread);
+  void writeCells(unsigned target, Destinations to,
                   MutableArrayRef<Cell> cells);
-  void writeLoopedCell(unsigned target, Destinations to, ValueRange at,
-                       Cell &cell);
+  void writeLoopedCell(unsigned target, Destinations to, Cell &cell);
+  void finishCell(unsigned target, Destinations to, Cell &cell);
   void storeScales(unsigned target, Destination to, const Cell &cell,
                    ArrayRef<ScaleRule::Scale> scales);
   void storeCodes(unsigned target, Destination to, const Cell &cell, Value step,
                   Value codes);
 
-  Cell cellAt(Value unit, Value exists);
+  Cell cellAt(const RowElements::Head &row, Value unit, Value exists);
   /// Whether vector `step` of a lane of the cell is there; null for always.
   Value hasVector(const Cell &cell, Value step);
   /// Where vector `step` of a lane starts: its head and its element.
   std::pair<Value, Value> place(const Cell &cell, Value step);
-  Value loadVector(unsigned target, ValueRange at, const Cell &cell,
-                   Value step);
+  Value loadVector(unsigned target, const Cell &cell, Value step);
   Value numbersOf(Value vector) {
     return convertFloat(*b, vector, b->getF32Type());
   }
-  Value largestOfCell(Value amax);
+  Value largestOfCell(const Cell &cell, Value amax);
+  Stretch codes() const { return {0, layout.getQuantizedSize()}; }
 
   ImplicitLocOpBuilder &host;
-  QuantizeAppendOp op;
+  const Request &request;
   Tuning tuning;
   LayoutAttr layout;
   PoolLayout pool;
@@ -114,14 +134,15 @@ static int64_t threadsOfRow(int64_t width, int64_t chunks) {
   return width;
 }
 
-QuantizeKernel::QuantizeKernel(ImplicitLocOpBuilder &host, QuantizeAppendOp op,
-                               Tuning tuning, int64_t rowAlignment)
-    : host(host), op(op), tuning(tuning),
-      layout(kvcache::getLayout(op.getTargets().front().getType())),
+QuantizeKernel::QuantizeKernel(ImplicitLocOpBuilder &host,
+                               const Request &request, Tuning tuning,
+                               int64_t rowAlignment)
+    : host(host), request(request), tuning(tuning), layout(request.layout()),
       pool(PoolLayout::get(layout, Pool::values)), rowAlignment(rowAlignment),
       isFlat(pool.hasContiguousHeads() && !layout.getRope() &&
-             llvm::all_of(op.getSources(), hasPackedRows)),
-      cut(layout, pool, elementBytes(op.getSources()), rowAlignment),
+             !request.turn.isAny() &&
+             llvm::all_of(request.sources, hasPackedRows)),
+      cut(layout, elementBytes(request.sources), rowAlignment),
       width(layout.getNumHeads() * cut.width()),
       units(threadsOfRow(width, tuning.chunks), tuning.threads),
       hasWholeWarps(width % 32 == 0 && units.width % 32 == 0) {}
@@ -130,19 +151,20 @@ QuantizeKernel::QuantizeKernel(ImplicitLocOpBuilder &host, QuantizeAppendOp op,
 // Places
 //===----------------------------------------------------------------------===//
 
-Cell QuantizeKernel::cellAt(Value unit, Value exists) {
+Cell QuantizeKernel::cellAt(const RowElements::Head &row, Value unit,
+                            Value exists) {
   Arith arith(*b);
   Cell cell;
   cell.unit = unit;
   cell.exists = exists;
-  cell.head =
-      layout.getNumHeads() == 1 ? arith.i32(0) : arith.div(unit, cut.width());
-  Value inHead =
-      layout.getNumHeads() == 1 ? unit : arith.rem(unit, cut.width());
-  cell.granule = arith.mul(arith.div(inHead, cut.lanes), cut.granules);
-  if (cut.cells == 1)
-    cell.granule = arith.i32(0);
-  cell.lane = arith.rem(inHead, cut.lanes);
+  cell.head = row;
+  bool oneHead = layout.getNumHeads() == 1;
+  cell.head.head = oneHead ? arith.i32(0) : arith.div(unit, cut.width());
+  Value inHead = oneHead ? unit : arith.rem(unit, cut.width());
+  cell.granule = cut.cells == 1
+                     ? arith.i32(0)
+                     : arith.mul(arith.div(inHead, cut.lanes), cut.granules);
+  cell.group = {cut.lanes, hasWholeWarps, arith.rem(inHead, cut.lanes)};
   return cell;
 }
 
@@ -150,7 +172,7 @@ Value QuantizeKernel::hasVector(const Cell &cell, Value step) {
   if (cut.isExact())
     return Value();
   Arith arith(*b);
-  Value number = arith.add(arith.mul(step, cut.lanes), cell.lane);
+  Value number = arith.add(arith.mul(step, cut.lanes), cell.group.lane);
   int64_t vectors = cut.cell / cut.vector;
   Value inCell, inHead;
   if (cut.lanes * cut.steps != vectors)
@@ -167,44 +189,28 @@ std::pair<Value, Value> QuantizeKernel::place(const Cell &cell, Value step) {
   // Lanes follow one another as their elements do.
   if (isFlat && cut.isExact() && cut.steps == 1)
     return {arith.i32(0), arith.mul(cell.unit, cut.vector)};
-  Value number = arith.add(arith.mul(step, cut.lanes), cell.lane);
+  Value number = arith.add(arith.mul(step, cut.lanes), cell.group.lane);
   Value element = arith.add(arith.mul(cell.granule, cut.granule),
                             arith.mul(number, cut.vector));
   if (layout.getNumHeads() > 1 && isFlat)
-    return {arith.i32(0), arith.add(arith.mul(cell.head, cut.size), element)};
-  return {cell.head, element};
+    return {arith.i32(0),
+            arith.add(arith.mul(cell.head.head, cut.size), element)};
+  return {cell.head.head, element};
 }
 
-Value QuantizeKernel::loadVector(unsigned target, ValueRange at,
-                                 const Cell &cell, Value step) {
-  Value head, element;
-  std::tie(head, element) = place(cell, step);
+Value QuantizeKernel::loadVector(unsigned target, const Cell &cell,
+                                 Value step) {
+  RowElements::Head head = cell.head;
+  Value element;
+  std::tie(head.head, element) = place(cell, step);
   Value condition = Arith(*b).both(cell.exists, hasVector(cell, step));
-  return sources[target].load(at, head, element, cut.vector, condition);
+  return sources[target].load(head, element, cut.vector, codes(), condition);
 }
 
 /// The largest magnitude of all lanes of a cell.
-Value QuantizeKernel::largestOfCell(Value amax) {
-  if (cut.lanes == 1)
-    return amax;
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  // Other cells of the warp may be elsewhere.
-  Value members = arith.i32(-1);
-  if (!hasWholeWarps && cut.lanes < 32) {
-    Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
-    Value first =
-        arith::AndIOp::create(b, thread, arith.i32(31 & ~(cut.lanes - 1)));
-    members = arith::ShLIOp::create(b, arith.i32((int64_t(1) << cut.lanes) - 1),
-                                    first);
-  }
-  for (int64_t distance = cut.lanes / 2; distance > 0; distance /= 2) {
-    Value other = NVVM::ShflOp::create(
-        b, b.getF32Type(), members, amax, arith.i32(distance), arith.i32(31),
-        NVVM::ShflKind::bfly, /*return_value_and_is_valid=*/UnitAttr());
-    amax = emitLarger(b, amax, other);
-  }
-  return amax;
+Value QuantizeKernel::largestOfCell(const Cell &cell, Value amax) {
+  return cell.group.reduce(
+      *b, amax, [&](Value lhs, Value rhs) { return emitLarger(*b, lhs, rhs); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -224,13 +230,13 @@ void QuantizeKernel::storeScales(unsigned target, Destination to,
   ImplicitLocOpBuilder &b = *this->b;
   Arith arith(b);
   Value isFirst =
-      cut.lanes == 1 ? Value() : arith.equal(cell.lane, arith.i32(0));
+      cut.lanes == 1 ? Value() : arith.equal(cell.group.lane, arith.i32(0));
   int64_t slots = layout.getScaleSlots();
   auto store = [&](Value value, int64_t number) {
     Value granule = arith.add(cell.granule, number);
     StoreInPageOp::create(b, value, operandOf(b, caches[target], Pool::scales),
                           to.block, arith.toIndex(to.slot),
-                          arith.toIndex(cell.head),
+                          arith.toIndex(cell.head.head),
                           arith.toIndex(arith.mul(granule, cut.granule)),
                           /*tail=*/UnitAttr(), /*alignment=*/IntegerAttr());
   };
@@ -267,49 +273,72 @@ void QuantizeKernel::storeCodes(unsigned target, Destination to,
   });
 }
 
-void QuantizeKernel::writeCells(unsigned target, Destinations to, ValueRange at,
+void QuantizeKernel::writeCells(unsigned target, Destinations to,
                                 MutableArrayRef<Cell> cells) {
   ImplicitLocOpBuilder &b = *this->b;
   Arith arith(b);
-  // All loads come first, so that they are in flight together.
-  for (Cell &cell : cells)
+  auto load = [&](Cell &cell) {
     for (int64_t step = 0; step < cut.steps; ++step)
-      cell.vectors.push_back(loadVector(target, at, cell, arith.i32(step)));
-
+      cell.vectors.push_back(loadVector(target, cell, arith.i32(step)));
+  };
+  // All loads come first, so that they are in flight together. A norm reads
+  // first.
+  bool together = !request.turn.weight;
+  if (together)
+    llvm::for_each(cells, load);
   for (Cell &cell : cells)
     emitIf(b, cell.exists, [&] {
-      SmallVector<SmallVector<Value>> numbers(cut.granules);
-      for (Value &vector : cell.vectors) {
-        vector = numbersOf(vector);
-        for (Value number : elementsOf(b, vector)) {
-          size_t count = 0;
-          for (ArrayRef<Value> granule : numbers)
-            count += granule.size();
-          numbers[count / cut.granule % cut.granules].push_back(number);
-        }
+      if (!together) {
+        cell.exists = Value();
+        sources[target].normalise(cell.head, codes(), cell.group);
+        load(cell);
       }
-      auto scales = llvm::map_to_vector(numbers, [&](ArrayRef<Value> granule) {
-        return rule->scale(largestOfCell(emitAmax(b, granule)));
-      });
-      for (int64_t step = 0; step < cut.steps; ++step) {
-        SmallVector<ScaleRule::Scale> each = {scales.front()};
-        if (cut.granules > 1)
-          each = llvm::map_to_vector(llvm::seq(cut.vector), [&](int64_t i) {
-            return scales[(step * cut.vector + i) / cut.granule];
-          });
-        storeCodes(target, to.values, cell, arith.i32(step),
-                   rule->encode(cell.vectors[step], each));
-      }
-      storeScales(target, to.scales, cell, scales);
+      finishCell(target, to, cell);
     });
+}
+
+/// Writes a cell whose vectors are held.
+void QuantizeKernel::finishCell(unsigned target, Destinations to, Cell &cell) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  if (!rule) {
+    for (int64_t step = 0; step < cut.steps; ++step)
+      storeCodes(target, to.values, cell, arith.i32(step),
+                 convertFloat(b, cell.vectors[step], pool.storageType));
+    return;
+  }
+  SmallVector<SmallVector<Value>> numbers(cut.granules);
+  for (int64_t step = 0; step < cut.steps; ++step) {
+    Value &vector = cell.vectors[step];
+    vector = numbersOf(vector);
+    for (auto [i, number] : llvm::enumerate(elementsOf(b, vector))) {
+      int64_t granule =
+          cut.granules == 1 ? 0 : (step * cut.vector + i) / cut.granule;
+      numbers[granule].push_back(number);
+    }
+  }
+  auto scales = llvm::map_to_vector(numbers, [&](ArrayRef<Value> granule) {
+    return rule->scale(largestOfCell(cell, emitAmax(b, granule)));
+  });
+  for (int64_t step = 0; step < cut.steps; ++step) {
+    SmallVector<ScaleRule::Scale> each = {scales.front()};
+    if (cut.granules > 1)
+      each = llvm::map_to_vector(llvm::seq(cut.vector), [&](int64_t i) {
+        return scales[(step * cut.vector + i) / cut.granule];
+      });
+    storeCodes(target, to.values, cell, arith.i32(step),
+               rule->encode(cell.vectors[step], each));
+  }
+  storeScales(target, to.scales, cell, scales);
 }
 
 /// A cell too large for registers: read once for the scales and once for the
 /// codes.
 void QuantizeKernel::writeLoopedCell(unsigned target, Destinations to,
-                                     ValueRange at, Cell &cell) {
+                                     Cell &cell) {
   ImplicitLocOpBuilder &b = *this->b;
   Arith arith(b);
+  sources[target].normalise(cell.head, codes(), cell.group);
   // Of two granules, where a byte may hold elements of both, each number has
   // its own.
   auto isInSecond = [&](Value step, int64_t i) -> Value {
@@ -340,7 +369,7 @@ void QuantizeKernel::writeLoopedCell(unsigned target, Destinations to,
       forEachStep(initial, [&](Value step, ValueRange so) {
         SmallVector<Value> now(so);
         SmallVector<Value> numbers =
-            elementsOf(b, numbersOf(loadVector(target, at, cell, step)));
+            elementsOf(b, numbersOf(loadVector(target, cell, step)));
         if (cut.granules == 1) {
           now[0] = emitLarger(b, now[0], emitAmax(b, numbers));
           return now;
@@ -356,10 +385,11 @@ void QuantizeKernel::writeLoopedCell(unsigned target, Destinations to,
         }
         return now;
       });
-  auto scales = llvm::map_to_vector(
-      amax, [&](Value granule) { return rule->scale(largestOfCell(granule)); });
+  auto scales = llvm::map_to_vector(amax, [&](Value granule) {
+    return rule->scale(largestOfCell(cell, granule));
+  });
   forEachStep({}, [&](Value step, ValueRange) {
-    Value numbers = numbersOf(loadVector(target, at, cell, step));
+    Value numbers = numbersOf(loadVector(target, cell, step));
     SmallVector<ScaleRule::Scale> each = {scales.front()};
     if (cut.granules > 1)
       each = llvm::map_to_vector(llvm::seq(cut.vector), [&](int64_t i) {
@@ -379,19 +409,19 @@ void QuantizeKernel::writeLoopedCell(unsigned target, Destinations to,
   storeScales(target, to.scales, cell, scales);
 }
 
-void QuantizeKernel::writeRow(unsigned target, Destinations to, ValueRange at,
-                              Value thread) {
+void QuantizeKernel::writeRow(unsigned target, Destinations to,
+                              const RowElements::Head &row, Value thread) {
   Arith arith(*b);
   if (cut.isLooped())
     return units.forEach(*b, thread, width, [&](Value unit) {
-      Cell cell = cellAt(unit, Value());
-      writeLoopedCell(target, to, at, cell);
+      Cell cell = cellAt(row, unit, Value());
+      writeLoopedCell(target, to, cell);
     });
   int64_t perStep = units.perRow, steps = llvm::divideCeil(width, perStep);
   if (steps > RowUnits::maxUnrolled)
     return units.forEach(*b, thread, width, [&](Value unit) {
-      Cell cell = cellAt(unit, Value());
-      writeCells(target, to, at, cell);
+      Cell cell = cellAt(row, unit, Value());
+      writeCells(target, to, cell);
     });
   SmallVector<Cell> cells;
   for (int64_t step = 0; step < steps; ++step) {
@@ -399,14 +429,14 @@ void QuantizeKernel::writeRow(unsigned target, Destinations to, ValueRange at,
     Value exists;
     if ((step + 1) * perStep > width)
       exists = arith.less(unit, arith.i32(width));
-    cells.push_back(cellAt(unit, exists));
+    cells.push_back(cellAt(row, unit, exists));
   }
   // No more at a time than registers hold.
   size_t together = std::max<int64_t>(1, GranuleCut::maxHeld / cut.held());
   MutableArrayRef<Cell> rest(cells);
   while (!rest.empty()) {
     size_t count = std::min(together, rest.size());
-    writeCells(target, to, at, rest.take_front(count));
+    writeCells(target, to, rest.take_front(count));
     rest = rest.drop_front(count);
   }
 }
@@ -415,12 +445,12 @@ void QuantizeKernel::writeRow(unsigned target, Destinations to, ValueRange at,
 // Tails
 //===----------------------------------------------------------------------===//
 
-void QuantizeKernel::writeTail(unsigned target, Destination to, ValueRange at,
-                               Value thread) {
+void QuantizeKernel::writeTail(unsigned target, Destination to,
+                               const RowElements::Head &row, Value thread) {
   ImplicitLocOpBuilder &b = *this->b;
   PoolLayout tail = PoolLayout::get(layout, Pool::tail);
   int64_t begin = layout.getQuantizedSize();
-  int64_t bytes = elementBytes(op.getSources());
+  int64_t bytes = elementBytes(request.sources);
   int64_t sourceAlignment = std::gcd(rowAlignment, begin * bytes);
   auto fits = [&](int64_t lanes) {
     return tail.inner % lanes == 0 && sourceAlignment % (lanes * bytes) == 0 &&
@@ -432,16 +462,19 @@ void QuantizeKernel::writeTail(unsigned target, Destination to, ValueRange at,
   int64_t perHead = tail.inner / lanes;
   units.forEach(b, thread, perHead * tail.heads, [&](Value unit) {
     Arith arith(b);
-    Value head = tail.heads == 1 ? arith.i32(0) : arith.div(unit, perHead);
+    RowElements::Head head = row;
+    head.head = tail.heads == 1 ? arith.i32(0) : arith.div(unit, perHead);
     Value dim =
         arith.mul(tail.heads == 1 ? unit : arith.rem(unit, perHead), lanes);
-    Value numbers = sources[target].load(at, head, arith.add(dim, begin), lanes,
-                                         /*condition=*/Value());
+    Stretch within = {begin, layout.getHeadSize()};
+    sources[target].normalise(head, within, {1, true, arith.i32(0)});
+    Value numbers = sources[target].load(head, arith.add(dim, begin), lanes,
+                                         within, /*condition=*/Value());
     emitIf(b, to.valid, [&] {
       StoreInPageOp::create(
           b, convertFloat(b, numbers, tail.storageType),
           operandOf(b, caches[target], Pool::values), to.block,
-          arith.toIndex(to.slot), arith.toIndex(head), arith.toIndex(dim),
+          arith.toIndex(to.slot), arith.toIndex(head.head), arith.toIndex(dim),
           b.getUnitAttr(),
           fits(lanes) ? b.getI64IntegerAttr(lanes * tail.storageBytes)
                       : IntegerAttr());
@@ -454,50 +487,75 @@ void QuantizeKernel::writeTail(unsigned target, Destination to, ValueRange at,
 //===----------------------------------------------------------------------===//
 
 void QuantizeKernel::emit() {
-  Value first = op.getSources().front();
+  Value first = request.sources.front();
   SmallVector<Value> lead;
   Value rows;
   Arith hostArith(host);
-  for (unsigned i = 0; i < op.getLeadingRank(); ++i) {
+  for (unsigned i = 0; i < request.leadingRank; ++i) {
     lead.push_back(sizeOf(host, first, i));
     rows = rows ? hostArith.mul(rows, lead.back()) : lead.back();
   }
 
-  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM);
+  KernelBuilder builder(host, request.op, units.threads, tuning.blocksPerSM);
   b = &builder.body();
-  for (Value target : op.getTargets())
+  TurnRows turn(host, builder, request.turn, request.policy);
+  for (Value target : request.targets)
     caches.push_back(builder.take(target));
-  for (Value source : op.getSources())
+  for (Value source : request.sources)
     sources.emplace_back(*b, builder.takeTensor(source, /*readOnly=*/true),
                          layout.getNumHeads(), layout.getHeadSize(), isFlat,
-                         rowAlignment);
-  Value globalScale;
-  if (op.getGlobalScale())
-    globalScale = memref::LoadOp::create(
-        *b, builder.takeTensor(op.getGlobalScale(), /*readOnly=*/true).base,
-        ValueRange());
-  rule.emplace(*b, layout, op.getQuantization(), globalScale);
-  RowMap map(builder, op.getForm(), op.getRows(), lead, op.getPolicy());
+                         rowAlignment, turn.rotation, turn.norm);
+  if (request.quantization) {
+    Value globalScale;
+    if (request.globalScale)
+      globalScale = memref::LoadOp::create(
+          *b, builder.takeTensor(request.globalScale, /*readOnly=*/true).base,
+          ValueRange());
+    rule.emplace(*b, layout, request.quantization, globalScale);
+  }
+  RowMap map(builder, request.form, request.rows, lead, request.policy);
 
   units.forEachRow(builder, rows, [&](Value row, Value thread) {
     SmallVector<Value> at = map.indices(row);
-    map.atAll(row, caches, op.getTargets(), /*needScales=*/true,
+    map.atAll(row, caches, request.targets, rule.has_value(),
               [&](unsigned target, Destinations to) {
-                writeRow(target, to, at, thread);
-                if (layout.getRope())
-                  writeTail(target, to.values, at, thread);
+                turn.at(at, to.token, [&](Value position) {
+                  RowElements::Head head{at, Value(), position, Value()};
+                  writeRow(target, to, head, thread);
+                  if (layout.getRope())
+                    writeTail(target, to.values, head, thread);
+                });
               });
   });
   builder.launch(units.blocks(host, rows));
 }
 
-LogicalResult mlir::kvcache::expandQuantizeAppend(QuantizeAppendOp op,
-                                                  Tuning defaults) {
-  Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
-  ImplicitLocOpBuilder host(op.getLoc(), op);
-  SmallVector<Value> sources(op.getSources());
+static LogicalResult expand(const Request &request, Tuning defaults) {
+  Tuning tuning = Tuning::get(request.tuning, defaults);
+  ImplicitLocOpBuilder host(request.op->getLoc(), request.op);
+  SmallVector<Value> sources(request.sources);
   emitForAlignment(host, sources, [&](int64_t alignment) {
-    QuantizeKernel(host, op, tuning, alignment).emit();
+    QuantizeKernel(host, request, tuning, alignment).emit();
   });
   return success();
+}
+
+LogicalResult mlir::kvcache::expandQuantizeAppend(QuantizeAppendOp op,
+                                                  Tuning defaults) {
+  return expand({op, op.getPolicy(), op.getSources(), op.getTargets(),
+                 op.getRows(), op.getForm(), op.getLeadingRank(),
+                 op.getQuantization(), op.getGlobalScale(), op.getTuningAttr(),
+                 TurnRequest()},
+                defaults);
+}
+
+LogicalResult mlir::kvcache::expandRopeQuantizeAppend(RopeQuantizeAppendOp op,
+                                                      Tuning defaults) {
+  return expand(
+      {op, op.getPolicy(), op.getSources(), op.getTargets(), op.getRows(),
+       op.getForm(), op.getLeadingRank(), op.getQuantizationAttr(),
+       op.getGlobalScale(), op.getTuningAttr(),
+       TurnRequest{op.getCos(), op.getSin(), op.getRopePositions(),
+                   op.getRotation(), op.getWeight(), op.getNormAttr()}},
+      defaults);
 }

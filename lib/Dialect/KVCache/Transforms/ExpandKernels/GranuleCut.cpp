@@ -11,22 +11,31 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-GranuleCut::GranuleCut(LayoutAttr layout, const PoolLayout &values,
+GranuleCut::GranuleCut(LayoutAttr layout, int64_t elementBytes,
+                       int64_t rowAlignment)
+    : GranuleCut([&] {
+        PoolLayout values = PoolLayout::get(layout, Pool::values);
+        int64_t size = layout.getQuantizedSize();
+        return GranuleCut(size,
+                          layout.isQuantized() ? layout.getGranularity() : size,
+                          values.elementsPerStorage, values.storageBytes,
+                          rowAlignmentOf(values), elementBytes, rowAlignment);
+      }()) {}
+
+GranuleCut::GranuleCut(int64_t size, int64_t granularity, int64_t perStorage,
+                       int64_t storageBytes, int64_t storageAlignment,
                        int64_t elementBytes, int64_t rowAlignment)
-    : size(layout.getQuantizedSize()),
-      granule(std::min(layout.getGranularity(), size)) {
-  // A vector is what one access reads; codes of it are one access, too, and
-  // neighbouring lanes read and write side by side.
-  int64_t perCode = values.elementsPerStorage;
-  int64_t poolAlignment = rowAlignmentOf(values);
+    : size(size), granule(std::min(granularity, size)) {
+  // A vector is what one access reads; what is made of it is one access, too,
+  // and neighbouring lanes read and write side by side.
   auto fits = [&](int64_t lanes) {
     return size % lanes == 0 &&
            (granule % lanes == 0 || lanes % granule == 0) &&
            rowAlignment % (lanes * elementBytes) == 0 &&
-           poolAlignment % (lanes / perCode * values.storageBytes) == 0;
+           storageAlignment % (lanes / perStorage * storageBytes) == 0;
   };
-  vector = std::max(maxAccessBytes / elementBytes, perCode);
-  while (vector > perCode && !fits(vector))
+  vector = std::max(maxAccessBytes / elementBytes, perStorage);
+  while (vector > perStorage && !fits(vector))
     vector /= 2;
 
   lanes = steps = 1;

@@ -11,10 +11,11 @@
 
 namespace mlir::kvcache {
 
-/// The quantised elements of a head in cells, which threads take. A cell is a
-/// granule that a power of two of lanes of one warp share, vector after vector
-/// in turn, or a few granules of one thread: so many as a vector has, or two
-/// where a byte may hold elements of both. The last cell may be short.
+/// The elements of a head that are quantised (or all, as one granule, where
+/// none are) in cells, which threads take. A cell is a granule that a power of
+/// two of lanes of one warp share, vector after vector in turn, or a few
+/// granules of one thread: so many as a vector has, or two where a byte may
+/// hold elements of both. The last cell may be short.
 struct GranuleCut {
   /// Elements of a head, of a granule and of a cell; none is more than the one
   /// before.
@@ -26,8 +27,13 @@ struct GranuleCut {
 
   /// The cut for rows of a tensor of `elementBytes` that start at multiples of
   /// `rowAlignment` bytes.
-  GranuleCut(LayoutAttr layout, const PoolLayout &values, int64_t elementBytes,
-             int64_t rowAlignment);
+  GranuleCut(LayoutAttr layout, int64_t elementBytes, int64_t rowAlignment);
+  /// The same for `size` elements in granules of `granularity`, of which
+  /// storage elements of `storageBytes` bytes are made that serve `perStorage`
+  /// each and start at multiples of `storageAlignment` bytes.
+  GranuleCut(int64_t size, int64_t granularity, int64_t perStorage,
+             int64_t storageBytes, int64_t storageAlignment,
+             int64_t elementBytes, int64_t rowAlignment);
 
   /// Elements that a lane holds in registers at most.
   static constexpr int64_t maxHeld = 64;
@@ -40,12 +46,6 @@ struct GranuleCut {
   bool isExact() const {
     return size % cell == 0 && cell == lanes * steps * vector;
   }
-};
-
-/// What is the same for all lanes of a cell: its head and its first element,
-/// and the number of the lane, all `i32`.
-struct CellPlace {
-  Value head, first, lane;
 };
 
 } // namespace mlir::kvcache

@@ -1,0 +1,69 @@
+//===- TurnRows.cpp - Rows that are normalised and turned ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TurnRows.h"
+
+#include "Destinations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+static int64_t lastSize(Value memref) {
+  return cast<MemRefType>(memref.getType()).getShape().back();
+}
+
+TurnRows::TurnRows(ImplicitLocOpBuilder &host, KernelBuilder &builder,
+                   const TurnRequest &request, OutOfRange policy)
+    : b(builder.body()), policy(policy) {
+  if (request.weight)
+    norm = Normalisation{request.norm,
+                         AlignedTensor::take(builder, request.weight),
+                         lastSize(request.weight)};
+  if (!request.cos)
+    return;
+  rotation = Rotation{
+      request.rotation, AlignedTensor::take(builder, request.cos),
+      AlignedTensor::take(builder, request.sin), lastSize(request.cos)};
+  if (request.positions)
+    positions = builder.takeTensor(request.positions, /*readOnly=*/true);
+  if (policy != OutOfRange::assume)
+    limit = builder.take(Arith(host).minimum(sizeOf(host, request.cos, 0),
+                                             sizeOf(host, request.sin, 0)));
+}
+
+void TurnRows::at(ValueRange indices, Value token,
+                  function_ref<void(Value)> body) const {
+  if (!rotation)
+    return body(Value());
+  Arith arith(b);
+  Value position = token;
+  if (positions) {
+    Value offset = arith.index(0);
+    for (auto [index, stride] :
+         llvm::zip(indices.drop_back(), positions->strides))
+      offset = arith.add(offset, arith.mul(index, stride));
+    offset =
+        arith.mul(arith.add(offset, indices.back()), positions->elementBytes());
+    Value entry =
+        ByteViewOp::create(b, MemRefType::get({}, positions->elementType),
+                           positions->base, offset);
+    position = memref::LoadOp::create(b, entry, ValueRange());
+  }
+  position = arith.toIndex(position);
+  if (policy == OutOfRange::assume)
+    return body(position);
+  Value known = arith.less(position, limit);
+  if (policy == OutOfRange::skip)
+    return emitIf(b, known, [&] { body(position); });
+  Value outside = arith::XOrIOp::create(
+      b, known, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  emitIf(b, outside, [&] { LLVM::Trap::create(b); });
+  body(position);
+}

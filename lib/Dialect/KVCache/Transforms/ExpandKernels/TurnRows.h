@@ -1,0 +1,52 @@
+//===- TurnRows.h - Rows that are normalised and turned ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
+
+#include "RowElements.h"
+
+namespace mlir::kvcache {
+
+/// The operands of a norm and of a rotary embedding on the host; null ones are
+/// not wanted.
+struct TurnRequest {
+  Value cos, sin;
+  /// A position a row; null where rows turn by their tokens.
+  Value positions;
+  RotationAttr rotation;
+  Value weight;
+  NormAttr norm;
+
+  bool isAny() const { return cos || weight; }
+};
+
+/// A norm and a rotary embedding in a kernel.
+class TurnRows {
+public:
+  TurnRows(ImplicitLocOpBuilder &host, KernelBuilder &builder,
+           const TurnRequest &request, OutOfRange policy);
+
+  std::optional<Rotation> rotation;
+  std::optional<Normalisation> norm;
+
+  /// Calls `body` with the position (`index`, null without a rotation) by which
+  /// the row at `indices` turns; under `skip` only where the tables have it.
+  /// `token` is the row's token, `i32` or `index`.
+  void at(ValueRange indices, Value token,
+          function_ref<void(Value position)> body) const;
+
+private:
+  ImplicitLocOpBuilder &b;
+  OutOfRange policy;
+  std::optional<Tensor> positions;
+  /// Rows of the tables.
+  Value limit;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
