@@ -93,6 +93,8 @@ LogicalResult mlir::kvcache::expandAppendScales(AppendScalesOp op,
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
   SmallVector<Value> scales(op.getScales());
+  requireRows(host, op.getForm(), op.getRows(), scales, op.getLeadingRank(),
+              op.getTargets().front());
   emitForAlignment(host, scales, [&](int64_t alignment) {
     emitAppendScales(host, op, tuning, alignment);
   });

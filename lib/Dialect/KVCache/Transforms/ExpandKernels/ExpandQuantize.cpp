@@ -111,7 +111,7 @@ private:
   /// In the kernel.
   ImplicitLocOpBuilder *b = nullptr;
   SmallVector<Value> caches;
-  SmallVector<RowElements> sources;
+  SmallVector<RowElements, 2> sources;
   std::optional<ScaleRule> rule;
 };
 
@@ -534,6 +534,8 @@ static LogicalResult expand(const Request &request, Tuning defaults) {
   Tuning tuning = Tuning::get(request.tuning, defaults);
   ImplicitLocOpBuilder host(request.op->getLoc(), request.op);
   SmallVector<Value> sources(request.sources);
+  requireRows(host, request.form, request.rows, sources, request.leadingRank,
+              request.targets.front());
   emitForAlignment(host, sources, [&](int64_t alignment) {
     QuantizeKernel(host, request, tuning, alignment).emit();
   });

@@ -145,8 +145,11 @@ void RowElements::normalise(Head &head, Stretch within,
   Value mean = arith::DivFOp::create(b, sum, f32(b, norm->count));
   mean = arith::AddFOp::create(b, mean,
                                f32(b, norm->attr.getEps().convertToDouble()));
-  // An operation of LLVM: math.sqrt becomes a library call.
-  Value root = LLVM::SqrtOp::create(b, mean);
+  // The instruction: math.sqrt becomes a library call.
+  Value root = LLVM::CallIntrinsicOp::create(
+                   b, b.getF32Type(), b.getStringAttr("llvm.nvvm.sqrt.rn.f"),
+                   ValueRange{mean})
+                   ->getResult(0);
   head.factor = arith::DivFOp::create(b, f32(b, 1), root);
 }
 
