@@ -259,6 +259,9 @@ func.func @gather(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<value, #mha_
   // CHECK: kvcache.gather skip from(%{{.*}} : !kvcache.cache<value, #[[OWN]]>) into(%{{.*}} : memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>) sequences(%{{.*}}) offsets(%{{.*}} : memref<?xi32>) scales(%{{.*}} : memref<?x2x4xf32>) global_scale(%{{.*}} : memref<f32>)
   kvcache.gather skip from(%m : !kvcache.cache<value, #mha_own>) into(%ragged : memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>)
       sequences(%list : memref<?xi32>) offsets(%list : memref<?xi32>) scales(%scales : memref<?x2x4xf32>) global_scale(%g : memref<f32>)
+  return
+}
+
 // CHECK-LABEL: func @quantize_append
 func.func @quantize_append(%k: !kvcache.cache<key, #mha_own>, %v: !kvcache.cache<value, #mha_own>, %x: memref<?x2x64xbf16>,
                            %p: memref<?x?x2x64xf32>, %s: memref<?x2x4xf16>, %ps: memref<?x?x2x4xf16>,

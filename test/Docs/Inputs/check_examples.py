@@ -19,6 +19,9 @@ LAYOUTS = {
     "#gqa": "#kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>",
     "#shared": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128>, "
     "page_size = 64, scales = <f32, granularity = 128>>",
+    "#hnd": "#kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16, order = hnd>",
+    "#row656": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, "
+    "page_size = 64, scales = <f32, granularity = 128>, placement = inline, rope = <bf16, size = 64>>",
     "#own": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128>, "
     "page_size = 64, scales = <f32, granularity = 128, table = own>>",
 }
@@ -52,6 +55,15 @@ def argument_type(name, example):
                                    example, re.S):
         if name in names.split(", "):
             return split_types(types)[names.split(", ").index(name)].strip()
+    # op %x into %y … : type into type, for operations without results
+    if example.startswith("kvcache.") and "[%" not in example:
+        bare = re.sub(r"\([^()]* : [^()]*\)", "", example)
+        operands, _, types = re.sub(r"\s+", " ", bare).rpartition(" : ")
+        names = re.findall(r"%\w+", operands)
+        types = [part for group in re.split(r" into | by ", types)
+                 for part in split_types(group)]
+        if name in names and len(names) == len(types):
+            return types[names.index(name)].strip()
     # op … %x[…] … : type and op %x : type
     match = re.search(
         rf"= kvcache\.\w+ (?:\w+ )?{name}\b[^:]*: (\S+<.*?>)(?:$| ->| to|\s*$)",
@@ -92,10 +104,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True)
     parser.add_argument("--llvm-include", required=True)
-    parser.add_argument("--ops-test", required=True)
+    parser.add_argument("--ops-tests", nargs="+", required=True)
     options = parser.parse_args()
-    with open(options.ops_test, encoding="utf-8") as file:
-        tested = "\n".join(line for line in file if not line.lstrip().startswith("//"))
+    tested = ""
+    for path in options.ops_tests:
+        with open(path, encoding="utf-8") as file:
+            tested += "".join(line for line in file if not line.lstrip().startswith("//"))
 
     faults, ops, examples = [], 0, 0
     for kind, name, record in definitions(options.source, options.llvm_include):
@@ -115,7 +129,7 @@ def main():
             if found and not any(re.search(rf"kvcache\.{name}\b", e) for e in found):
                 faults.append(f"{what}: its examples do not show it")
             if not re.search(rf"\bkvcache\.{name}\b", tested):
-                faults.append(f"{what}: not in {options.ops_test}")
+                faults.append(f"{what}: not in {options.ops_tests}")
         for example in found:
             examples += 1
             program = wrap("\n".join(line.strip() for line in example.strip().splitlines()))

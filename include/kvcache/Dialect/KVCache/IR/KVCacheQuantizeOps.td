@@ -51,7 +51,7 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
 
     Example:
     ```mlir
-    kvcache.quantize_append skip sources(%x : memref<?x8x128xbf16>)
+    kvcache.quantize_append skip sources(%x : memref<?x1x128xbf16>)
         into(%k : !kvcache.cache<key, #kv>) ragged(%offsets : memref<?xi32>)
         quant(#kvcache.quantization<floor = 1.0e-4, floor_on = amax>)
     ```
@@ -91,7 +91,7 @@ def KVCache_AppendScalesOp : KVCache_AppendOpBase<"append_scales"> {
 
     Example:
     ```mlir
-    kvcache.append_scales skip scales(%s : memref<?x8x1xf32>)
+    kvcache.append_scales skip scales(%s : memref<?x1x1xf32>)
         into(%k : !kvcache.cache<key, #kv>) ragged(%offsets : memref<?xi32>)
     ```
   }];
