@@ -399,8 +399,8 @@ def placements(rng):
 
 GROUPS = (padded_batch, tables, neighbours, pages, compactions, conversions, shapes,
           launches, placements, number_cases.number_cases, sparse_cases.sparse_cases,
-          rotary_cases.rotary_cases, gather_cases.gather_cases)
-          rotary_cases.rotary_cases, rotary_cases.rotary_append_cases)
+          rotary_cases.rotary_cases, gather_cases.gather_cases,
+          rotary_cases.rotary_append_cases)
 
 
 def fault_cases(seed=0):

@@ -54,10 +54,11 @@ void mlir::kvcache::requireRows(ImplicitLocOpBuilder &host, RowForm form,
   case RowForm::positions:
   case RowForm::slots:
     for (Value list : rows)
-      requireSame(host, sizeOf(host, list, 0), count,
-                  form == RowForm::slots
-                      ? "as many slots as rows (T)"
-                      : "as many 'sequences' and 'positions' as rows (T)");
+      requireAtLeast(host, sizeOf(host, list, 0), count,
+                     form == RowForm::slots
+                         ? "at least as many slots as rows (T)"
+                         : "at least as many 'sequences' and 'positions' as "
+                           "rows (T)");
   }
 }
 

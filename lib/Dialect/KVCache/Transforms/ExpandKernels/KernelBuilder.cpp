@@ -133,11 +133,21 @@ Value mlir::kvcache::sizeOf(ImplicitLocOpBuilder &host, Value memref,
   return host.createOrFold<memref::DimOp>(memref, dimension);
 }
 
+static void require(ImplicitLocOpBuilder &host, arith::CmpIPredicate predicate,
+                    Value a, Value b, const Twine &what) {
+  Value holds = host.createOrFold<arith::CmpIOp>(predicate, a, b);
+  if (!matchPattern(holds, m_One()))
+    cf::AssertOp::create(host, holds, ("expected " + what).str());
+}
+
 void mlir::kvcache::requireSame(ImplicitLocOpBuilder &host, Value a, Value b,
                                 const Twine &what) {
-  Value same = host.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
-  if (!matchPattern(same, m_One()))
-    cf::AssertOp::create(host, same, ("expected " + what).str());
+  require(host, arith::CmpIPredicate::eq, a, b, what);
+}
+
+void mlir::kvcache::requireAtLeast(ImplicitLocOpBuilder &host, Value size,
+                                   Value least, const Twine &what) {
+  require(host, arith::CmpIPredicate::uge, size, least, what);
 }
 
 std::optional<bool> mlir::kvcache::areRowsAligned(ArrayRef<Value> memrefs,
