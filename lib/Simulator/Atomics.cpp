@@ -119,8 +119,7 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
     for (unsigned k = 0; k < count; ++k) {
       const OperandSlot *o = w.operands + i.operands + k;
       uint32_t source = count == 1 ? i.b : o[i.dst == noSlot ? 0 : count].slot;
-      uint32_t target =
-          count == 1 ? i.dst : i.dst == noSlot ? noSlot : o->slot;
+      uint32_t target = count == 1 ? i.dst : i.dst == noSlot ? noSlot : o->slot;
       T b = bitCast<T>(W(readLane(w, source, sizeof(T), l)));
       T c = i.c == noSlot ? b : bitCast<T>(W(readLane(w, i.c, sizeof(T), l)));
       W old = p ? applyAt<T, Op>(w, p + k * sizeof(T), b, c) : W(0);

@@ -200,8 +200,7 @@ void ptxsim::badCallHandler(Warp &w, const Inst &i, uint32_t mask) {
   unsigned l = unsigned(__builtin_ctz(mask));
   uint64_t address = w.reg<uint64_t>(i.a)[l];
   const Launch &launch = *w.block->launch;
-  const ast::Function *function =
-      functionAt(*launch.program->module, address);
+  const ast::Function *function = functionAt(*launch.program->module, address);
   char number[32];
   snprintf(number, sizeof number, "0x%llx",
            static_cast<unsigned long long>(address));

@@ -200,8 +200,8 @@ bool ptxsim::checkLocal(Warp &warp, const Inst &inst, unsigned lane,
   // of eight bytes or more counts as unwritten if all of it is.
   unsigned element = inst.size ? inst.size : bytes;
   for (unsigned at = 0; at + element <= bytes; at += element) {
-    unsigned count = unsigned(
-        std::count(written + at, written + at + element, uint8_t(1)));
+    unsigned count =
+        unsigned(std::count(written + at, written + at + element, uint8_t(1)));
     if (element < 8 ? count == element : count != 0)
       continue;
     uninitialised(warp, inst, lane, address + at, element, Space::Local,

@@ -443,8 +443,8 @@ template <FloatOp Op> void decodeRoot(Statement &s) {
   Type type = s.needType();
   plainOperands(s, type, 1);
   if (type == Type::F64 && approx && flags && Op != FloatOp::Sqrt) {
-    s.emit(InstClass::Special, Op == FloatOp::Rcp ? coarseRcpHandler
-                                                  : coarseRsqrtHandler);
+    s.emit(InstClass::Special,
+           Op == FloatOp::Rcp ? coarseRcpHandler : coarseRsqrtHandler);
     return;
   }
   if (type == Type::F64 && approx && Op != FloatOp::Rsqrt) {

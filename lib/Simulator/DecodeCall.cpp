@@ -71,8 +71,8 @@ void emitCopies(Statement &s, const ast::Operand *list,
   }
 }
 
-void emitCall(Statement &s, const CallParts &parts,
-              const ast::Function &callee, FunctionFrame &frame) {
+void emitCall(Statement &s, const CallParts &parts, const ast::Function &callee,
+              FunctionFrame &frame) {
   emitCopies(s, parts.arguments, callee.params, frame, /*intoCallee=*/true);
   s.inst.flow = Flow::Call;
   s.inst.target = frame.entry;
@@ -147,8 +147,7 @@ void decodeIndirectCall(Statement &s, const CallParts &parts) {
     s.guardByStatement();
     s.inst.dst = isIt;
     s.inst.a = address;
-    s.inst.b =
-        builder.constant(functionAddress(builder.module, *candidate), 8);
+    s.inst.b = builder.constant(functionAddress(builder.module, *candidate), 8);
     s.emit(InstClass::Control, isa().compare(CompareOp::Eq, Type::U64, false));
     s.guardBy(noSlot);
     s.inst.dst = s.inst.a = matched;

@@ -135,8 +135,8 @@ bool checkFloatRounding(Statement &s, Type to, Type from, Rounding mode) {
                   " needs a rounding mode");
   bool toTf32 = to == Type::TF32;
   if ((mode == Rounding::Rna && !toTf32) ||
-      (toTf32 && (from != Type::F32 || mode == Rounding::Rm ||
-                  mode == Rounding::Rp)))
+      (toTf32 &&
+       (from != Type::F32 || mode == Rounding::Rm || mode == Rounding::Rp)))
     return s.fail("unsupported rounding mode of a conversion from ." +
                   std::string(typeInfo(from).name) + " to ." +
                   std::string(typeInfo(to).name));

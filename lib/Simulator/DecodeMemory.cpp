@@ -188,11 +188,11 @@ void decodeAtomic(Statement &s, bool isRed) {
   bool discards = isRed || s.operand(0).kind == ast::Operand::Discard;
   s.address(s.operand(first), space);
   if (count > 1) {
-    bool fits = row->op == AtomicOp::Add && space != Space::Shared &&
-                ((type == Type::F32 && count <= 4) ||
-                 ((type == Type::F16x2 || type == Type::BF16x2) &&
-                  count <= 4) ||
-                 type == Type::F16 || type == Type::BF16);
+    bool fits =
+        row->op == AtomicOp::Add && space != Space::Shared &&
+        ((type == Type::F32 && count <= 4) ||
+         ((type == Type::F16x2 || type == Type::BF16x2) && count <= 4) ||
+         type == Type::F16 || type == Type::BF16);
     if (!fits) {
       s.fail("unsupported type or operation of a vector");
       return;

@@ -9,7 +9,8 @@
 
 using namespace ptxsim;
 
-/// mad.cc and madc: a product into a register of its own, then a sum with carry.
+/// mad.cc and madc: a product into a register of its own, then a sum with
+/// carry.
 void ptxsim::decodeMadCarry(Statement &s) {
   bool carryIn = s.ast.opcode == "madc";
   bool carryOut = s.take("cc");
@@ -59,7 +60,8 @@ bool ptxsim::decodeMixedFloat(Statement &s, FloatOp op, size_t sources) {
     s.inst.dstWidth = 4;
     s.inst.a = s.src(k + 1, narrow);
     s.inst.aWidth = 2;
-    s.emit(InstClass::Convert, isa().convert(Type::F32, narrow, Rounding::None));
+    s.emit(InstClass::Convert,
+           isa().convert(Type::F32, narrow, Rounding::None));
   }
   s.inst.dst = s.dst(0, Type::F32);
   s.inst.a = wide[0];

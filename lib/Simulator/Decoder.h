@@ -26,7 +26,8 @@ struct SlotInfo {
   uint32_t offset = 0;
 };
 
-/// The registers a statement reads and writes, by their numbers in the function.
+/// The registers a statement reads and writes, by their numbers in the
+/// function.
 struct RegisterUse {
   /// First instruction of the statement.
   uint32_t pc = 0;

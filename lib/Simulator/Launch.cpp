@@ -155,9 +155,9 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
       options.tools || options.counters || device.options.trackInitialisation;
   decodeOptions.redZones = options.tools & MemCheck;
   decodeOptions.trackRegisters = options.tools & InitCheck;
-  std::unique_ptr<Program> &program = loaded.programs[{
-      &function, decodeOptions.instrumented, decodeOptions.redZones,
-      decodeOptions.trackRegisters}];
+  std::unique_ptr<Program> &program =
+      loaded.programs[{&function, decodeOptions.instrumented,
+                       decodeOptions.redZones, decodeOptions.trackRegisters}];
   if (!program) {
     AddressOf addressOf = [&](const ast::Variable &variable) -> uint64_t {
       auto it = loaded.aliases.find(&variable);

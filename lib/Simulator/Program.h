@@ -95,7 +95,8 @@ struct RegisterEvent {
     /// The result counts as written if one of them is.
     std::vector<uint32_t> from;
   };
-  /// Must have been written: in the lanes that execute, in those that come here.
+  /// Must have been written: in the lanes that execute, in those that come
+  /// here.
   std::vector<uint32_t> reads, guards;
   std::vector<uint32_t> writes;
   std::vector<Move> moves;

@@ -341,8 +341,8 @@ static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
     auto *map = new std::unordered_map<std::string_view, DecodeFunction>();
     for (const DecodeEntry *family :
          {arithmeticDecoders, dataDecoders, memoryDecoders, controlDecoders,
-          callDecoders, wideDecoders,
-          collectiveDecoders, asyncDecoders, matrixDecoders})
+          callDecoders, wideDecoders, collectiveDecoders, asyncDecoders,
+          matrixDecoders})
       for (; family->decode; ++family)
         (*map)[family->opcode] = family->decode;
     return map;
@@ -359,8 +359,8 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   if (callsByAddress(function))
     for (const ast::Function *callee : addressedFunctions()) {
       auto known = frames.find(callee);
-      bool isRunning = known != frames.end() && known->second &&
-                       known->second->active;
+      bool isRunning =
+          known != frames.end() && known->second && known->second->active;
       if (!isRunning && !functionFrame(*callee, error))
         return false;
     }

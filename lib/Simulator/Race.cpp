@@ -345,8 +345,7 @@ bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
   const Launch &launch = *warp.block->launch;
   const AccessRange &range = warp.ranges[inst.operands];
   bool isRead = mode == AccessMode::Read;
-  bool tracksRegisters =
-      !isRead && !launch.program->registerEvents.empty();
+  bool tracksRegisters = !isRead && !launch.program->registerEvents.empty();
   if (inst.flags & AccessStrong || launch.options->counters || tracksRegisters)
     return false;
   bool initialised = isRead && range.written && launch.tools & InitCheck;
@@ -366,8 +365,8 @@ bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
     return false;
   uint32_t self = uint32_t(warp.block->linear + 1);
   auto passes = [&](auto size) {
-    return races->passesFor<decltype(size)::value>(
-        range, mask, addresses, disp, self, isRead, initialised);
+    return races->passesFor<decltype(size)::value>(range, mask, addresses, disp,
+                                                   self, isRead, initialised);
   };
   switch (bytes) {
   case 1:

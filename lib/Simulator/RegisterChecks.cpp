@@ -13,8 +13,8 @@ static uint32_t &writtenLanes(Warp &warp, const Program &program,
   return warp.pred(program.trackedRegisters[number].slot);
 }
 
-static void requireWritten(Warp &warp, const Program &program,
-                           const Inst &inst, uint32_t number, uint32_t lanes) {
+static void requireWritten(Warp &warp, const Program &program, const Inst &inst,
+                           uint32_t number, uint32_t lanes) {
   uint32_t &written = writtenLanes(warp, program, number);
   uint32_t missing = lanes & ~written;
   if (!missing)

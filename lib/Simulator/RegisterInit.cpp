@@ -99,11 +99,11 @@ void Analysis::findBlocks() {
       ++use;
     block.lastUse = use;
     const Inst &last = program.code[block.end - 1];
-    bool falls = last.guard != noSlot || !(last.flow == Flow::Branch ||
-                                           last.flow == Flow::BranchIndexed ||
-                                           last.flow == Flow::Exit ||
-                                           last.flow == Flow::Return ||
-                                           last.flow == Flow::Trap);
+    bool falls =
+        last.guard != noSlot ||
+        !(last.flow == Flow::Branch || last.flow == Flow::BranchIndexed ||
+          last.flow == Flow::Exit || last.flow == Flow::Return ||
+          last.flow == Flow::Trap);
     if (falls && block.end < end)
       block.successors.push_back(blockAt[block.end - begin]);
     if (last.flow == Flow::Branch)
@@ -258,8 +258,7 @@ void ProgramBuilder::trackRegisters(FunctionFrame &own, uint32_t begin) {
     if (use.writes.empty() && anyUnsure)
       event.stored = from;
     if (!event.reads.empty() || !event.guards.empty() ||
-        !event.writes.empty() || !event.moves.empty() ||
-        !event.stored.empty())
+        !event.writes.empty() || !event.moves.empty() || !event.stored.empty())
       add(use.pc, std::move(event));
   });
 }

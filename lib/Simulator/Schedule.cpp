@@ -29,8 +29,8 @@ Block::Block(Block &&other) noexcept
       warps(std::move(other.warps)), registers(other.registers),
       registerStride(other.registerStride), shared(std::move(other.shared)),
       local(std::move(other.local)),
-      localWritten(std::move(other.localWritten)), shadow(std::move(other.shadow)),
-      async(std::move(other.async)) {
+      localWritten(std::move(other.localWritten)),
+      shadow(std::move(other.shadow)), async(std::move(other.async)) {
   other.registers = nullptr;
 }
 
@@ -354,8 +354,8 @@ uint64_t Runner::instructionsLeft() {
   if (issued < limit)
     return limit - issued;
   worker.failed = true;
-  worker.failure = std::to_string(limit) +
-                   " instructions issued, which is the limit given";
+  worker.failure =
+      std::to_string(limit) + " instructions issued, which is the limit given";
   launch.stop = true;
   return 0;
 }

@@ -54,7 +54,8 @@ void ptxsim::videoHandler(Warp &w, const Inst &i, uint32_t mask) {
                  *c = w.reg<uint32_t>(i.c);
   unsigned bits = 32u / i.count;
   int32_t low = i.flags & VideoSignedD ? -(1 << (bits - 1)) : 0;
-  int32_t high = i.flags & VideoSignedD ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+  int32_t high =
+      i.flags & VideoSignedD ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
   forLanes(mask, [=, &i](unsigned l) {
     uint32_t packed = 0, sum = c[l];
     for (unsigned k = 0; k < i.count; ++k) {

@@ -114,9 +114,10 @@ void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
   if (range.end - range.begin < bytes || range.begin > range.end ||
       !allInside(a, disp, range.begin, range.end - range.begin - bytes,
                  bytes - 1, mask) ||
-      (Checked && !passesChecks(w, i, mask, a, disp, bytes,
-                                Kind == AccessKind::Load ? AccessMode::Read
-                                                         : AccessMode::Write))) {
+      (Checked &&
+       !passesChecks(w, i, mask, a, disp, bytes,
+                     Kind == AccessKind::Load ? AccessMode::Read
+                                              : AccessMode::Write))) {
     if (Kind == AccessKind::Load)
       loadHandler(w, i, mask);
     else
@@ -202,8 +203,7 @@ Handler pickSpace(AccessKind kind, Space space, bool checked) {
 }
 
 template <typename M, typename R>
-Handler pickCount(AccessKind kind, Space space, unsigned count,
-                  bool checked) {
+Handler pickCount(AccessKind kind, Space space, unsigned count, bool checked) {
   switch (count) {
   case 1:
     return pickSpace<M, R, 1>(kind, space, checked);

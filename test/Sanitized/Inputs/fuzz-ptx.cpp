@@ -37,9 +37,8 @@ static void run(Device &device, LoadedModule *loaded,
   options.threads = 1;
   options.instructionLimit = 2000;
   options.print = [](std::string_view) {};
-  LaunchResult result =
-      device.launch(loaded, kernel.name, config, params.data(), params.size(),
-                    options);
+  LaunchResult result = device.launch(loaded, kernel.name, config,
+                                      params.data(), params.size(), options);
   require((result.outcome == LaunchOutcome::Completed) == result.status.ok());
   for (const Report &report : result.reports)
     require(!report.text().empty());

@@ -103,7 +103,7 @@ static unsigned sizeOf(TensorMapType type) {
 }
 
 static uint64_t placeOf(uint64_t offset, TensorMapSwizzle swizzle) {
-  unsigned pieces = swizzle == TensorMapSwizzle::None ? 1
+  unsigned pieces = swizzle == TensorMapSwizzle::None  ? 1
                     : swizzle == TensorMapSwizzle::B32 ? 2
                     : swizzle == TensorMapSwizzle::B64 ? 4
                                                        : 8;
@@ -119,9 +119,8 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
   spec.rank = rank;
   spec.swizzle = swizzle;
   spec.fill = fill;
-  unsigned row = swizzle == TensorMapSwizzle::None
-                     ? 16u << random_() % 3
-                     : 16u << unsigned(swizzle);
+  unsigned row = swizzle == TensorMapSwizzle::None ? 16u << random_() % 3
+                                                   : 16u << unsigned(swizzle);
   uint64_t elements = 1, stride = 0, total = 1;
   int32_t coords[5] = {};
   for (unsigned i = 0; i < rank; ++i) {
@@ -135,8 +134,9 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
                 int32_t(spec.box[i] / 2);
     if (random_() % 3 == 0)
       coords[i] = 0;
-    stride = i == 0 ? (spec.dims[0] * size + 15) / 16 * 16 + 16 * (random_() % 2)
-                    : stride * spec.dims[i];
+    stride = i == 0
+                 ? (spec.dims[0] * size + 15) / 16 * 16 + 16 * (random_() % 2)
+                 : stride * spec.dims[i];
     if (i + 1 < rank)
       spec.strides[i] = stride;
     elements *= spec.box[i];
@@ -192,9 +192,11 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
     fail(name + ": " + result.status.message() +
          (result.reports.empty() ? "" : result.reports[0].text()));
 
-  static constexpr uint64_t nans[] = {0, 0, 0, 0, 0, 0, 0x7fff, 0x7fffffff,
-                                      0x7fffffffffffffff, 0x7fff, 0x7fffffff,
-                                      0x7fffffff, 0x7fffffff};
+  static constexpr uint64_t nans[] = {0,         0,          0,
+                                      0,         0,          0,
+                                      0x7fff,    0x7fffffff, 0x7fffffffffffffff,
+                                      0x7fff,    0x7fffffff, 0x7fffffff,
+                                      0x7fffffff};
   std::vector<uint8_t> wantTensor = before, wantMemory = filled;
   for (uint64_t e = 0; e < elements; ++e) {
     uint64_t rest = e, at = 0;
@@ -240,8 +242,8 @@ int main() {
           TensorMapFill fill = isFloat && random_() % 2 ? TensorMapFill::NaN
                                                         : TensorMapFill::Zeros;
           check(rank, TensorMapType(type), swizzle, fill, 1, false);
-          check(rank, TensorMapType(type), swizzle, fill,
-                2 + random_() % 14, false);
+          check(rank, TensorMapType(type), swizzle, fill, 2 + random_() % 14,
+                false);
           check(rank, TensorMapType(type), swizzle, fill, 1, true);
         }
   printf("%u copies agree\n", copies);
