@@ -370,6 +370,8 @@ def placements(rng):
         "inline": inline, "inline_hnd": inline | {"order": "HND"},
         "kv_inner": inline | {"kv_inner": True},
         "inline_rope": inline | rope | {"is_mla": True, "H": 1},
+        "odd_scales": inline | {"D": 7, "g": 3},
+        "odd_tail": inline | rope | {"D": 25, "scale_dtype": "f8E8M0FNU"},
         "split": split, "split_hnd": split | {"order": "HND"},
         "split_footer": split | {"footer": 16, "page_align": 96},
         "split_rope_e8m0": split | rope | {"scale_dtype": "f8E8M0FNU", "footer": 8,

@@ -23,9 +23,9 @@ Stretch::Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
   int64_t outBytes = outType.getIntOrFloatBitWidth() / 8;
   int64_t perLane = pool == Pool::values ? shape.elementsPerStorage : 1;
   firstNumber = pool == Pool::tail ? layout.getQuantizedSize() : 0;
-  int64_t alignment = std::gcd(shape.baseAlignment(), shape.slotBytes);
+  headAlignment = std::gcd(shape.baseAlignment(), shape.slotBytes);
   if (shape.heads > 1)
-    alignment = std::gcd(alignment, shape.headBytes);
+    headAlignment = std::gcd(headAlignment, shape.headBytes);
   int64_t outAlignment = std::gcd(rowAlignment, firstNumber * outBytes);
 
   // Interleaved scales do not lie side by side.
@@ -33,7 +33,7 @@ Stretch::Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
   lanes = single ? 1 : maxBytes / shape.storageBytes;
   auto fits = [&](int64_t lanes) {
     return shape.inner % lanes == 0 &&
-           alignment % (lanes * shape.storageBytes) == 0 &&
+           headAlignment % (lanes * shape.storageBytes) == 0 &&
            outAlignment % std::min(lanes * perLane * outBytes, maxBytes) == 0;
   };
   while (lanes > 1 && !fits(lanes))

@@ -37,8 +37,15 @@ struct Stretch {
   /// Vectors of a head, and of a row.
   int64_t perHead() const { return shape.inner / lanes; }
   int64_t columns() const { return shape.heads * perHead(); }
-  /// Bytes that a vector in the pool starts at a multiple of.
-  int64_t poolAlignment() const { return lanes * shape.storageBytes; }
+  /// Bytes that a vector in the pool starts at a multiple of; fewer than an
+  /// element has where rows of bytes leave it at odd places.
+  int64_t poolAlignment() const {
+    return std::min(lanes * shape.storageBytes, headAlignment);
+  }
+
+private:
+  /// Bytes, up to 16, that heads in the pool start at multiples of.
+  int64_t headAlignment;
 };
 
 /// Pages of rows of `columns` vectors in blocks of threads: a group of threads
