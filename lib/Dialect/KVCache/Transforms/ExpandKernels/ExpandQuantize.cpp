@@ -361,6 +361,15 @@ void QuantizeKernel::writeLoopedCell(unsigned target, Destinations to,
     return loop.getResults();
   };
 
+  if (!rule) {
+    forEachStep({}, [&](Value step, ValueRange) {
+      storeCodes(target, to.values, cell, step,
+                 convertFloat(b, loadVector(target, cell, step),
+                              pool.storageType));
+      return SmallVector<Value>();
+    });
+    return;
+  }
   Value nan = arith::ConstantOp::create(
       b,
       b.getFloatAttr(b.getF32Type(), APFloat::getNaN(APFloat::IEEEsingle())));
