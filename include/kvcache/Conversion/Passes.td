@@ -105,6 +105,9 @@ def ConvertNarrowFloatToNVVMPass : Pass<"convert-narrow-float-to-nvvm"> {
       flushing denormals to zero is wrong with it.
     - `scaling_extf` and `scaling_truncf` take an f8E8M0FNU scale, multiply in
       f32 and round once.
+    - A product `arith.mulf` of a decoded f8E4M3FN and a scale that says
+      `fastmath<reassoc>` may be made of other factors, and with `nnan` NaN taken
+      for a number; `kvcache.scale_limit` says what stays the same.
     - MLIR's folders have other rules for literal NaN and infinity, and may
       have run before this pass: infinity becomes the infinity of f8E5M2, NaN
       keeps its sign in f8 and becomes 0 in f4E2M1FN, and f8E8M0FNU byte 0xFF

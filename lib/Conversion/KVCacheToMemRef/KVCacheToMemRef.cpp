@@ -90,7 +90,7 @@ struct ConvertKVCacheToMemRefPass
 
     ConversionTarget target(getContext());
     target.addIllegalDialect<KVCacheDialect>();
-    target.addLegalOp<TableReadOp, ByteViewOp>();
+    target.addLegalOp<TableReadOp, ByteViewOp, ScaleLimitOp>();
     target.markUnknownOpDynamicallyLegal([&](Operation *op) {
       if (auto func = dyn_cast<FunctionOpInterface>(op))
         return converter.isLegal(func.getArgumentTypes()) &&

@@ -122,6 +122,10 @@ Value encodePlain(CodecBuilder &b, Value wide, Type narrowType,
 Value decodeRowByPermute(CodecBuilder &b, Value codes, Type wideType);
 Value encodeRowByPermute(CodecBuilder &b, Value wide, Type narrowType);
 
+/// Codes of e4m3 to f32, 2^-8 times the number, which is cheaper. NaN is NaN
+/// where there may be some, else a number.
+Value decodeScaledRowByPermute(CodecBuilder &b, Value codes, bool mayBeNaN);
+
 /// Rows of all formats that the chip converts.
 Value decodeRowByCvt(CodecBuilder &b, Value codes, Type wideType);
 Value encodeRowByCvt(CodecBuilder &b, Value wide, Type narrowType,

@@ -6,6 +6,7 @@
 
 #include "kvcache/Conversion/NarrowFloatToNVVM/NarrowFloatToNVVM.h"
 #include "Codec.h"
+#include "kvcache/Dialect/KVCache/IR/KVCache.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -153,6 +154,14 @@ void mlir::kvcache::configureNarrowFloatToNVVMLegality(
 // Lowering
 //===----------------------------------------------------------------------===//
 
+static bool isDeviceCode(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (isa<gpu::GPUModuleOp, gpu::GPUFuncOp, gpu::LaunchOp>(parent))
+      return true;
+  return false;
+}
+
 namespace {
 
 /// Lowers conversions between any two supported types for one place.
@@ -175,14 +184,6 @@ public:
   CodecBuilder &builder() { return b; }
 
 private:
-  static bool isDeviceCode(Operation *op) {
-    for (Operation *parent = op->getParentOp(); parent;
-         parent = parent->getParentOp())
-      if (isa<gpu::GPUModuleOp, gpu::GPUFuncOp, gpu::LaunchOp>(parent))
-        return true;
-    return false;
-  }
-
   bool hasCvt(Format format) const {
     if (!chip)
       return false;
@@ -424,6 +425,92 @@ void mlir::kvcache::populateNarrowFloatToNVVMPatterns(
 }
 
 //===----------------------------------------------------------------------===//
+// Products with scales
+//===----------------------------------------------------------------------===//
+
+/// Whether codes of e4m3 are decoded by permutation at `op`.
+static bool permutesE4M3(Operation *op, const std::optional<Chip> &chip) {
+  return chip && !chip->hasF8Conversion && isDeviceCode(op);
+}
+
+/// `scale` times 2^8, each number of it once.
+static Value moveIntoScale(CodecBuilder &b, Value scale) {
+  Type f32 = b.getF32Type();
+  auto times = [&](Value number) -> Value {
+    return arith::MulFOp::create(b, number, b.constantFloat(f32, 256.0));
+  };
+  if (auto broadcast = scale.getDefiningOp<vector::BroadcastOp>())
+    if (broadcast.getSource().getType() == f32)
+      return vector::BroadcastOp::create(b, scale.getType(),
+                                         times(broadcast.getSource()));
+  if (auto elements = scale.getDefiningOp<vector::FromElementsOp>()) {
+    llvm::SmallDenseMap<Value, Value> known;
+    SmallVector<Value> moved;
+    for (Value number : elements.getElements()) {
+      Value &place = known[number];
+      if (!place)
+        place = times(number);
+      moved.push_back(place);
+    }
+    return vector::FromElementsOp::create(b, scale.getType(), moved);
+  }
+  return {};
+}
+
+/// Multiplies a 256th of the number that a code of e4m3 stands for, which is
+/// cheaper to decode, by 256 times the scale, where the product may be
+/// reassociated.
+static void reassociateProducts(Operation *root,
+                                const std::optional<Chip> &chip) {
+  SmallVector<std::pair<arith::MulFOp, arith::ExtFOp>> products;
+  root->walk([&](arith::MulFOp op) {
+    auto type = dyn_cast<VectorType>(op.getType());
+    auto decode = op.getLhs().getDefiningOp<arith::ExtFOp>();
+    if (arith::bitEnumContainsAny(op.getFastmath(),
+                                  arith::FastMathFlags::reassoc) &&
+        type && type.getRank() == 1 && type.getElementType().isF32() &&
+        decode &&
+        getFormat(getElementTypeOrSelf(decode.getIn())) == Format::E4M3)
+      products.push_back({op, decode});
+  });
+  for (auto [op, decode] : products) {
+    bool mayBeNaN = !arith::bitEnumContainsAny(op.getFastmath(),
+                                               arith::FastMathFlags::nnan);
+    // The liberty is taken here, by nobody else.
+    op.setFastmath(arith::FastMathFlags::none);
+    if (!permutesE4M3(op, chip))
+      continue;
+    OpBuilder builder(op);
+    CodecBuilder b(op.getLoc(), builder);
+    Value scale = moveIntoScale(b, op.getRhs());
+    if (!scale)
+      continue;
+    Value product = arith::MulFOp::create(
+        b, decodeScaledRowByPermute(b, decode.getIn(), mayBeNaN), scale);
+    op.replaceAllUsesWith(product);
+    op.erase();
+    if (decode->use_empty())
+      decode.erase();
+  }
+}
+
+/// Tells up to which scales that gives the same.
+static void lowerScaleLimits(Operation *root, const std::optional<Chip> &chip) {
+  root->walk([&](ScaleLimitOp op) {
+    OpBuilder b(op);
+    // The largest f32 below 2^120.
+    APFloat limit = APFloat::getInf(APFloat::IEEEsingle());
+    if (permutesE4M3(op, chip))
+      limit = APFloat(0x1.fffffep119f);
+    op.replaceAllUsesWith(
+        arith::ConstantOp::create(b, op.getLoc(),
+                                  b.getF32FloatAttr(limit.convertToFloat()))
+            .getResult());
+    op.erase();
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
@@ -453,6 +540,8 @@ public:
     if (!isLowerable)
       return signalPassFailure();
 
+    reassociateProducts(root, options.chip);
+    lowerScaleLimits(root, options.chip);
     RewritePatternSet patterns(&getContext());
     populateNarrowFloatToNVVMPatterns(patterns, options);
     ConversionTarget target(getContext());

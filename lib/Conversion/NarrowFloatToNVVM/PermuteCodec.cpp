@@ -34,33 +34,62 @@ static Value bytesToLanes(CodecBuilder &b, Value word, unsigned pair) {
   return b.permuteBytes(word, b.constantI32(0), pair ? 0x3424 : 0x1404);
 }
 
-/// Two e4m3 codes to f16 or bf16. The code's seven lower bits go to the lane's
-/// exponent and mantissa, which gives the value times a power of two, denormals
-/// included. The code of NaN, which would be 480, is the only one that
-/// overflows when 448 is stretched to the lane's largest power of two: the
-/// infinity times zero is NaN, everything else times zero is a zero to add.
-static Value decodeE4M3Pair(CodecBuilder &b, Value word, unsigned pair,
-                            Type lane) {
+/// Two e4m3 codes to f16 or bf16, times a power of two: the code's seven lower
+/// bits go to the lane's exponent and mantissa, denormals included. NaN becomes
+/// what 480 would.
+static Value placeE4M3Pair(CodecBuilder &b, Value word, unsigned pair,
+                           Type lane) {
   // Each lane is its byte twice, or its byte above the lower lane's sign: the
   // arithmetic shift then leaves every lane's sign at its top.
   Value lanes = b.permuteBytes(word, word, pair ? 0x3A22 : 0x1800);
   bool isBF16 = lane.isBF16();
   lanes = b.ashr(lanes, isBF16 ? 4 : 1);
   lanes = b.andI(lanes, isBF16 ? 0x87F087F0 : 0xBF80BF80);
-  auto type = VectorType::get(2, lane);
-  Value scaled = b.bitcastRegister(lanes, type);
-  Value zero = b.constantFloat(type, 0.0);
-  // A multiplication as an fma: sm_80 has no other in bf16.
-  Value negativeZero = b.constantFloat(type, -0.0);
-  unsigned laneBias = isBF16 ? 127 : 15;
-  Value value =
-      b.fma(scaled, b.constantFloat(type, std::ldexp(1.0, laneBias - 7)),
-            negativeZero);
+  return b.bitcastRegister(lanes, VectorType::get(2, lane));
+}
+
+/// A multiplication as an fma: sm_80 has no other in bf16.
+static Value multiplyPair(CodecBuilder &b, Value pair, double factor) {
+  Type type = pair.getType();
+  return b.fma(pair, b.constantFloat(type, factor),
+               b.constantFloat(type, -0.0));
+}
+
+/// Puts NaN where `pair`, numbers times 2^`exponent`, has 480. That is the only
+/// one that overflows when 448 is stretched to the lane's largest power of two:
+/// the infinity times zero is NaN, everything else times zero is a zero to add.
+static Value restoreNaN(CodecBuilder &b, Value pair, int exponent) {
+  Type type = pair.getType();
+  int laneBias = getElementTypeOrSelf(type).isBF16() ? 127 : 15;
   // 448 * 1.09375 stays below the power of two that 480 * 1.09375 passes.
   Value stretched =
-      b.fma(value, b.constantFloat(type, std::ldexp(1.09375, laneBias - 8)),
-            negativeZero);
-  return b.fma(stretched, zero, value);
+      multiplyPair(b, pair, std::ldexp(1.09375, laneBias - 8 - exponent));
+  return b.fma(stretched, b.constantFloat(type, 0.0), pair);
+}
+
+/// Two e4m3 codes to f16 or bf16.
+static Value decodeE4M3Pair(CodecBuilder &b, Value word, unsigned pair,
+                            Type lane) {
+  int laneBias = lane.isBF16() ? 127 : 15;
+  Value scaled = placeE4M3Pair(b, word, pair, lane);
+  return restoreNaN(b, multiplyPair(b, scaled, std::ldexp(1.0, laneBias - 7)),
+                    /*exponent=*/0);
+}
+
+Value mlir::kvcache::narrow_float::decodeScaledRowByPermute(CodecBuilder &b,
+                                                            Value codes,
+                                                            bool mayBeNaN) {
+  Type f32 = b.getF32Type();
+  SmallVector<Value> pairs;
+  for (Value word : unpackCodes(b, codes))
+    for (unsigned pair = 0; pair < 2; ++pair) {
+      Value scaled = placeE4M3Pair(b, word, pair, b.getF16Type());
+      if (mayBeNaN)
+        scaled = restoreNaN(b, scaled, /*exponent=*/-8);
+      pairs.push_back(convertPair(b, scaled, f32));
+    }
+  pairs.truncate((getRowLength(codes) + 1) / 2);
+  return packPairs(b, pairs, getTypeLike(codes, f32));
 }
 
 /// An e5m2 code is the upper byte of its f16.

@@ -262,6 +262,13 @@ func.func @gather(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<value, #mha_
   return
 }
 
+// CHECK-LABEL: func @scale_limit
+func.func @scale_limit() -> f32 {
+  // CHECK: kvcache.scale_limit : f32
+  %0 = kvcache.scale_limit : f32
+  return %0 : f32
+}
+
 // CHECK-LABEL: func @quantize_append
 func.func @quantize_append(%k: !kvcache.cache<key, #mha_own>, %v: !kvcache.cache<value, #mha_own>, %x: memref<?x2x64xbf16>,
                            %p: memref<?x?x2x64xf32>, %s: memref<?x2x4xf16>, %ps: memref<?x?x2x4xf16>,

@@ -4,6 +4,7 @@ import numpy as np
 
 from case_builder import CaseBuilder
 from pool_layout import PoolLayout
+from reference_numbers import write
 
 SCALED = {"dtype": "f8E4M3FN", "scale_dtype": "f32", "g": 16}
 TAIL = SCALED | {"placement": "inline", "rope": 8, "rope_dtype": "bf16"}
@@ -56,6 +57,26 @@ def gather_cases(rng):
             b.set("row_offsets", [0, 2, 4, 8, 9], "i32")
             yield b.case(f"strided_ragged_{'_'.join(map(str, pad))}_{kind}_gather",
                          "gather", rows=12, pad=pad, **common)
+
+    # All codes with scales from end to end of their range: products that overflow,
+    # denormal ones, and scales that chips without conversions must not multiply.
+    extremes = np.array([1, -1, 0, 2.0**119, -2.0**120, 2.0**121, 2.0**127,
+                         np.finfo(np.float32).max, 2.0**-126, 2.0**-149, 1.5e-44,
+                         np.inf, np.nan, 3.3e38, 7e-39, 2.0**120], np.float32)
+    for dtype in ("f8E4M3FN", "f8E5M2"):
+        for scale_dtype in ("f32", "bf16"):
+            for out_dtype in ("f32", "bf16"):
+                b = CaseBuilder(rng, _layout(dict(
+                    dtype=dtype, scale_dtype=scale_dtype, g=256, D=256, P=8, L=1)), 2)
+                b.sequences([8], [0])
+                b.everything()
+                codes = np.arange(b.inputs["blocks"].size).astype(np.uint8)
+                b.set("blocks", codes, "u8")
+                scales = write(np.resize(extremes, 2 * 2 * 8 * 2), scale_dtype)
+                b.set("scales", scales.view(np.uint8), "u8")
+                yield b.case(f"extreme_{dtype}_{scale_dtype}_{out_dtype}_gather",
+                             "gather", how={"rtol": 0.0, "atol": 0.0}, c=0, l=0,
+                             rows=8, out_dtype=out_dtype, scales=False)
 
     # No sequence at all, but rows.
     b = _builder(rng, SCALED, [3])

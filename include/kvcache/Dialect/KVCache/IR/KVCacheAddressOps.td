@@ -71,4 +71,24 @@ def KVCache_ByteViewOp : KVCache_Op<"byte_view", [
   }];
 }
 
+def KVCache_ScaleLimitOp : KVCache_Op<"scale_limit", [Pure]> {
+  let summary = "scales up to which reassociated products are exact";
+  let description = [{
+    Chips that cannot convert f8E4M3FN decode it to a 256th of the number, for
+    less, and take the rest from the scale, where `arith.mulf` of a decoded code
+    and a scale allows it by `fastmath<reassoc>`; with `nnan`, too, NaN is
+    decoded as if it were a number. The product is the same for scales whose
+    magnitude is at most the result; beyond, 256 times the scale is infinite.
+    Whoever meets such scales or codes multiplies once more without the flags.
+    Infinity where nothing of the kind is done.
+
+    Example:
+    ```mlir
+    %limit = kvcache.scale_limit : f32
+    ```
+  }];
+  let results = (outs F32:$limit);
+  let assemblyFormat = "attr-dict `:` type($limit)";
+}
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEADDRESSOPS_TD

@@ -20,6 +20,7 @@
 #include "RowUnits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -40,25 +41,63 @@ public:
   void emit();
 
 private:
-  /// What a thread has read of a row.
-  struct Chunk {
-    Value codes;
-    /// One for each run of elements that surely share one.
-    SmallVector<Value> scales;
-  };
   /// The vector of a row that is a thread's.
   struct Column {
-    const Stretch &stretch;
-    /// `i32`: the head, and the element (of a pool's storage) in it.
-    Value head, storage;
+    Stretch stretch;
+    /// `i32`: the head, the element (of a pool's storage) in it, and one that
+    /// has the same scales.
+    Value head, storage, scaled;
     /// `index`: bytes from the start of the tensor, in the page's first row.
     Value place;
   };
 
+  /// The next row of a column (`i32`) and, where it matters, bits of what was
+  /// met before it whose products may be wrong where the chip takes the liberty
+  /// of `kvcache.scale_limit` (`i32`; see `addDoubts`).
+  struct State {
+    Value row, doubts;
+  };
+  bool hasDoubts(const Stretch &stretch) const;
+  Value addDoubts(Value doubts, ArrayRef<Value> codes,
+                  ArrayRef<SmallVector<Value>> scales);
+  Value areAnyDoubts(Value doubts);
+
+  /// Vectors whose numbers take two stores: neighbours exchange halves, so that
+  /// a store of both fills a sector. Through memory that the block shares,
+  /// which costs less than shuffles and selects.
+  struct Stage {
+    /// `memref` of storage, and where in it the thread writes (`i32`).
+    Value memory, write;
+    std::optional<Stretch> half;
+    /// The halves of the pair's two vectors that are the thread's, and where it
+    /// reads them.
+    SmallVector<Column, 2> parts;
+    SmallVector<Value, 2> reads;
+    /// Whether the pair's vectors share one scale.
+    bool oneScale;
+  };
+  bool isStaged(const Stretch &stretch, int64_t rows) const;
+  Stage makeStage(const Column &column, const GatherPage &page, int64_t rows);
+  Value copyStaged(const Stage &stage, const Column &column,
+                   const GatherPage &page, ArrayRef<Value> rows, Value doubts);
+  /// From `state` on by `advance` while `reach` rows on is before `end`; `body`
+  /// gives the doubts.
+  State whileRows(State state, int64_t reach, int64_t advance, Value end,
+                  function_ref<Value(Value row, Value doubts)> body);
+  /// Copies rows of a column; the doubts.
+  Value copyRows(const Column &column, const GatherPage &page,
+                 ArrayRef<Value> rows, Value doubts, bool exact);
   void copyColumn(const Column &column, const GatherPage &page, Value firstRow,
                   int64_t rowStep);
-  Chunk load(const Column &column, const GatherPage &page, Value row);
-  Value convert(const Column &column, const Chunk &chunk);
+  Value read(Pool pool, Type type, const Column &column, const GatherPage &page,
+             Value row, Value dim);
+  Value loadCodes(const Column &column, const GatherPage &page, Value row);
+  /// One for each run of elements that surely share one.
+  SmallVector<Value> loadScales(const Column &column, const GatherPage &page,
+                                Value row);
+  /// `exact` says that the product must not be reassociated.
+  Value convert(const Column &column, Value codes, ArrayRef<Value> scales,
+                bool exact);
   const Tensor &tensorOf(const Stretch &stretch) const {
     return stretch.pool == Pool::scales ? scalesOut : out;
   }
@@ -74,6 +113,7 @@ private:
   SmallVector<Stretch> stretches;
   PageCut cut;
   /// In the kernel.
+  KernelBuilder *builder = nullptr;
   ImplicitLocOpBuilder *b = nullptr;
   Value cache, globalScale;
   Tensor out, scalesOut;
@@ -109,56 +149,67 @@ int64_t GatherKernel::scaleRun(const Stretch &stretch) const {
              : std::gcd(stretch.numbers, layout.getGranularity());
 }
 
-GatherKernel::Chunk GatherKernel::load(const Column &column,
-                                       const GatherPage &page, Value row) {
+Value GatherKernel::read(Pool pool, Type type, const Column &column,
+                         const GatherPage &page, Value row, Value dim) {
+  Arith arith(*b);
+  bool scales = pool == Pool::scales;
+  const Stretch &stretch = column.stretch;
+  return LoadInPageOp::create(
+      *b, type, operandOf(*b, cache, scales ? pool : Pool::values),
+      scales ? page.scalesBlock : page.block, arith.toIndex(row),
+      arith.toIndex(column.head), arith.toIndex(dim),
+      pool == Pool::tail ? b->getUnitAttr() : UnitAttr(),
+      pool == stretch.pool ? b->getI64IntegerAttr(stretch.poolAlignment())
+                           : IntegerAttr());
+}
+
+Value GatherKernel::loadCodes(const Column &column, const GatherPage &page,
+                              Value row) {
+  const Stretch &stretch = column.stretch;
+  Value dim = Arith(*b).mul(column.storage, stretch.shape.elementsPerStorage);
+  return read(stretch.pool,
+              VectorType::get({stretch.lanes}, stretch.shape.storageType),
+              column, page, row, dim);
+}
+
+SmallVector<Value> GatherKernel::loadScales(const Column &column,
+                                            const GatherPage &page, Value row) {
   ImplicitLocOpBuilder &b = *this->b;
   Arith arith(b);
   const Stretch &stretch = column.stretch;
-  Value slot = arith.toIndex(row), head = arith.toIndex(column.head);
-  auto read = [&](Pool pool, Type type, Value dim) -> Value {
-    bool scales = pool == Pool::scales;
-    return LoadInPageOp::create(
-        b, type, operandOf(b, cache, scales ? pool : Pool::values),
-        scales ? page.scalesBlock : page.block, slot, head, arith.toIndex(dim),
-        pool == Pool::tail ? b.getUnitAttr() : UnitAttr(),
-        pool == stretch.pool ? b.getI64IntegerAttr(stretch.poolAlignment())
-                             : IntegerAttr());
-  };
-  Value dim = arith.mul(column.storage, stretch.shape.elementsPerStorage);
-  Chunk chunk;
-  chunk.codes =
-      read(stretch.pool,
-           VectorType::get({stretch.lanes}, stretch.shape.storageType), dim);
+  SmallVector<Value> numbers;
   if (stretch.pool != Pool::values || !layout.isQuantized())
-    return chunk;
-
+    return numbers;
+  Value dim = arith.mul(column.scaled, stretch.shape.elementsPerStorage);
   Type scale = layout.getScaleDtype();
   int64_t run = scaleRun(stretch), runs = stretch.numbers / run;
   // Scales of whole granules lie side by side.
   if (runs > 1 && run == layout.getGranularity()) {
-    Value all = read(Pool::scales, VectorType::get({runs}, scale), dim);
+    Value all = read(Pool::scales, VectorType::get({runs}, scale), column, page,
+                     row, dim);
     all = convertFloat(b, all, b.getF32Type());
     for (int64_t i = 0; i < runs; ++i)
-      chunk.scales.push_back(vector::ExtractOp::create(b, all, i));
+      numbers.push_back(vector::ExtractOp::create(b, all, i));
   } else {
     for (int64_t i = 0; i < runs; ++i)
-      chunk.scales.push_back(
-          convertFloat(b, read(Pool::scales, scale, arith.add(dim, i * run)),
-                       b.getF32Type()));
+      numbers.push_back(convertFloat(
+          b,
+          read(Pool::scales, scale, column, page, row, arith.add(dim, i * run)),
+          b.getF32Type()));
   }
   if (globalScale)
-    for (Value &number : chunk.scales)
+    for (Value &number : numbers)
       number = arith::MulFOp::create(b, number, globalScale);
-  return chunk;
+  return numbers;
 }
 
-Value GatherKernel::convert(const Column &column, const Chunk &chunk) {
+Value GatherKernel::convert(const Column &column, Value codes,
+                            ArrayRef<Value> given, bool exact) {
   ImplicitLocOpBuilder &b = *this->b;
   const Stretch &stretch = column.stretch;
   Type element = stretch.outType;
-  if (chunk.scales.empty())
-    return convertFloat(b, chunk.codes, element);
-  Value codes = chunk.codes;
+  if (given.empty())
+    return convertFloat(b, codes, element);
   if (stretch.shape.elementsPerStorage == 2)
     codes = vector::BitCastOp::create(
         b,
@@ -168,15 +219,19 @@ Value GatherKernel::convert(const Column &column, const Chunk &chunk) {
   Value numbers = convertFloat(b, codes, b.getF32Type());
   auto type = cast<VectorType>(numbers.getType());
   Value scales;
-  if (chunk.scales.size() == 1) {
-    scales = vector::BroadcastOp::create(b, type, chunk.scales.front());
+  if (given.size() == 1) {
+    scales = vector::BroadcastOp::create(b, type, given.front());
   } else {
     SmallVector<Value> lanes;
-    for (Value scale : chunk.scales)
+    for (Value scale : given)
       lanes.append(scaleRun(stretch), scale);
     scales = vector::FromElementsOp::create(b, type, lanes);
   }
-  return convertFloat(b, arith::MulFOp::create(b, numbers, scales), element);
+  auto flags = arith::FastMathFlags::none;
+  if (!exact)
+    flags = arith::FastMathFlags::reassoc | arith::FastMathFlags::nnan;
+  return convertFloat(b, arith::MulFOp::create(b, numbers, scales, flags),
+                      element);
 }
 
 Value GatherKernel::placeOf(const Column &column, const GatherPage &page) {
@@ -218,55 +273,279 @@ void GatherKernel::store(const Column &column, Value row, Value numbers) {
   }
 }
 
+/// Memory that blocks share without asking for more.
+static constexpr int64_t sharedBytes = 48 * 1024;
+
+/// Rows in flight where there are not as many as a thread takes at a time.
+static constexpr int64_t fewRows = 4;
+
+bool GatherKernel::isStaged(const Stretch &stretch, int64_t rows) const {
+  int64_t outBytes = stretch.outType.getIntOrFloatBitWidth() / 8;
+  return stretch.pool == Pool::values &&
+         stretch.poolAlignment() == Stretch::maxBytes &&
+         stretch.numbers * outBytes == 2 * Stretch::maxBytes &&
+         stretch.perHead() % 2 == 0 && cut.keepsWarpsTogether() &&
+         rows * cut.threads() * Stretch::maxBytes <= sharedBytes;
+}
+
+GatherKernel::Stage GatherKernel::makeStage(const Column &column,
+                                            const GatherPage &page,
+                                            int64_t rows) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  const Stretch &stretch = column.stretch;
+  Stage stage;
+  stage.memory = builder->shareMemory(stretch.shape.storageType,
+                                      rows * cut.threads() * stretch.lanes,
+                                      Stretch::maxBytes);
+  Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  auto bits = [&](Value value, int64_t mask) -> Value {
+    return arith::AndIOp::create(b, value, arith.i32(mask));
+  };
+  Value odd = bits(thread, 1);
+  stage.write = arith.mul(thread, stretch.lanes);
+  // Eight threads on, halves are read in the other order: else these would
+  // come from the same banks.
+  Value turn = bits(b.createOrFold<arith::ShRUIOp>(thread, arith.i32(3)), 1);
+  stage.half = stretch;
+  stage.half->lanes /= 2;
+  stage.half->numbers /= 2;
+  // The first vector of the pair's, in the head and in the memory.
+  Value storage = arith.sub(column.storage, arith.mul(odd, stretch.lanes));
+  Value memory = arith.sub(stage.write, arith.mul(odd, stretch.lanes));
+  int64_t pairNumbers = 2 * stretch.numbers;
+  stage.oneScale =
+      layout.isQuantized() && (layout.getScaleSlots() == 1 ||
+                               layout.getGranularity() % pairNumbers == 0);
+  for (bool second : {false, true}) {
+    Value vector = turn;
+    if (second)
+      vector = arith::XOrIOp::create(b, turn, arith.i32(1));
+    Value inPair = arith.add(arith.mul(vector, stretch.lanes),
+                             arith.mul(odd, stage.half->lanes));
+    Value at = arith.add(storage, inPair);
+    Column part = {*stage.half, column.head, at, stage.oneScale ? storage : at,
+                   Value()};
+    part.place = placeOf(part, page);
+    stage.parts.push_back(part);
+    stage.reads.push_back(arith.add(memory, inPair));
+  }
+  return stage;
+}
+
+Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
+                               const GatherPage &page, ArrayRef<Value> rows,
+                               Value doubts) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  int64_t rowSize = cut.threads() * column.stretch.lanes;
+  SmallVector<Value> codes;
+  SmallVector<SmallVector<Value>> scales;
+  for (Value row : rows) {
+    codes.push_back(loadCodes(column, page, row));
+    for (const Column &part : ArrayRef(stage.parts).drop_back(stage.oneScale))
+      scales.push_back(loadScales(part, page, row));
+  }
+  auto place = [&](Value at, int64_t row) {
+    return arith.add(arith.toIndex(at), row * rowSize);
+  };
+  // What was there is read. All of a warp are here: rows are whole steps.
+  Value all = arith.i32(-1);
+  NVVM::SyncWarpOp::create(b, all);
+  for (auto [row, code] : llvm::enumerate(codes))
+    vector::StoreOp::create(
+        b, code, stage.memory, ValueRange{place(stage.write, row)},
+        /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes));
+  NVVM::SyncWarpOp::create(b, all);
+  auto type =
+      VectorType::get({stage.half->lanes}, stage.half->shape.storageType);
+  for (auto [number, row] : llvm::enumerate(rows))
+    for (auto [half, part] : llvm::enumerate(stage.parts)) {
+      Value code = vector::LoadOp::create(
+          b, type, stage.memory, ValueRange{place(stage.reads[half], number)},
+          /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes / 2));
+      store(part, row,
+            convert(part, code,
+                    stage.oneScale ? scales[number] : scales[2 * number + half],
+                    /*exact=*/false));
+    }
+  return addDoubts(doubts, codes, scales);
+}
+
+bool GatherKernel::hasDoubts(const Stretch &stretch) const {
+  return stretch.pool == Pool::values && layout.isQuantized() &&
+         isa<Float8E4M3FNType>(layout.getDtype());
+}
+
+/// The top bit of each byte tells of a code that is NaN, the topmost also of a
+/// scale beyond the limit; other bits mean nothing.
+Value GatherKernel::addDoubts(Value doubts, ArrayRef<Value> codes,
+                              ArrayRef<SmallVector<Value>> scales) {
+  if (!doubts)
+    return doubts;
+  ImplicitLocOpBuilder &b = *this->b;
+  Type i32 = b.getI32Type();
+  auto number = [&](Value like, uint32_t bits) -> Value {
+    auto attr = b.getI32IntegerAttr(static_cast<int32_t>(bits));
+    if (auto vector = dyn_cast<VectorType>(like.getType()))
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, attr));
+    return arith::ConstantOp::create(b, attr);
+  };
+  auto both = [&](Value value, uint32_t bits) -> Value {
+    return arith::AndIOp::create(b, value, number(value, bits));
+  };
+  auto either = [&](Value bits) {
+    doubts = arith::OrIOp::create(b, doubts, bits);
+  };
+  for (Value code : codes) {
+    int64_t lanes = cast<VectorType>(code.getType()).getDimSize(0);
+    Value words = code;
+    if (lanes % 4 != 0) {
+      auto bytes = VectorType::get({lanes}, b.getI8Type());
+      auto wide = VectorType::get({lanes}, i32);
+      words = arith::ExtUIOp::create(b, wide,
+                                     arith::BitcastOp::create(b, bytes, code));
+    } else {
+      words =
+          vector::BitCastOp::create(b, VectorType::get({lanes / 4}, i32), code);
+    }
+    // Only 0x7F and 0xFF reach the top bit.
+    words = arith::AddIOp::create(b, both(words, 0x7F7F7F7F),
+                                  number(words, 0x01010101));
+    for (int64_t i = 0, n = cast<VectorType>(words.getType()).getDimSize(0);
+         i < n; ++i)
+      either(vector::ExtractOp::create(b, words, i));
+  }
+  Value limit =
+      arith::BitcastOp::create(b, i32, ScaleLimitOp::create(b, b.getF32Type()));
+  Value beyond = arith::SubIOp::create(b, number(limit, 0x7FFFFFFF), limit);
+  for (ArrayRef<Value> ofRow : scales)
+    for (Value scale : ofRow) {
+      Value bits = both(arith::BitcastOp::create(b, i32, scale), 0x7FFFFFFF);
+      either(both(arith::AddIOp::create(b, bits, beyond), 0x80000000));
+    }
+  return doubts;
+}
+
+Value GatherKernel::areAnyDoubts(Value doubts) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  Value marks = arith::AndIOp::create(b, doubts, arith.i32(0x80808080));
+  Value marked =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, marks, arith.i32(0));
+  // Without a limit products are as they should be.
+  Value limit = ScaleLimitOp::create(b, b.getF32Type());
+  Value infinity = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(std::numeric_limits<float>::infinity()));
+  Value limited =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, limit, infinity);
+  return arith.both(marked, limited);
+}
+
+GatherKernel::State
+GatherKernel::whileRows(State state, int64_t reach, int64_t advance, Value end,
+                        function_ref<Value(Value row, Value doubts)> body) {
+  ImplicitLocOpBuilder &b = *this->b;
+  SmallVector<Value> values = {state.row};
+  if (state.doubts)
+    values.push_back(state.doubts);
+  auto loop = scf::WhileOp::create(
+      b, ValueRange(values).getTypes(), values,
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        ImplicitLocOpBuilder inner(loc, nested);
+        Arith arith(inner);
+        Value last = arith.add(args[0], reach);
+        scf::ConditionOp::create(inner, arith.less(last, end), args);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPoint(nested.getInsertionBlock(),
+                            nested.getInsertionPoint());
+        Value doubts = body(args[0], state.doubts ? args[1] : Value());
+        SmallVector<Value> next = {Arith(b).add(args[0], advance)};
+        if (state.doubts)
+          next.push_back(doubts);
+        scf::YieldOp::create(b, next);
+      });
+  return {loop.getResult(0), state.doubts ? loop.getResult(1) : Value()};
+}
+
+Value GatherKernel::copyRows(const Column &column, const GatherPage &page,
+                             ArrayRef<Value> rows, Value doubts, bool exact) {
+  SmallVector<Value> codes;
+  SmallVector<SmallVector<Value>> scales;
+  for (Value row : rows) {
+    codes.push_back(loadCodes(column, page, row));
+    scales.push_back(loadScales(column, page, row));
+  }
+  for (auto [row, code, scale] : llvm::zip(rows, codes, scales))
+    store(column, row, convert(column, code, scale, exact));
+  return addDoubts(doubts, codes, scales);
+}
+
 void GatherKernel::copyColumn(const Column &column, const GatherPage &page,
                               Value firstRow, int64_t rowStep) {
   ImplicitLocOpBuilder &b = *this->b;
-  int64_t most = llvm::divideCeil(layout.getPageSize(), rowStep);
-  // `row` on while `count` rows from it on, `rowStep` apart, are before `end`.
-  auto whileRows = [&](Value row, int64_t count, Value end,
-                       function_ref<void(ArrayRef<Value>)> body) -> Value {
-    auto loop = scf::WhileOp::create(
-        b, TypeRange{b.getI32Type()}, ValueRange{row},
-        [&](OpBuilder &nested, Location loc, ValueRange args) {
-          ImplicitLocOpBuilder inner(loc, nested);
-          Arith arith(inner);
-          Value last = arith.add(args[0], (count - 1) * rowStep);
-          scf::ConditionOp::create(inner, arith.less(last, end), args);
-        },
-        [&](OpBuilder &nested, Location loc, ValueRange args) {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPoint(nested.getInsertionBlock(),
-                              nested.getInsertionPoint());
-          Arith arith(b);
-          SmallVector<Value> rows;
-          for (int64_t i = 0; i < count; ++i)
-            rows.push_back(arith.add(args[0], i * rowStep));
-          body(rows);
-          scf::YieldOp::create(b, arith.add(args[0], count * rowStep));
+  Arith arith(b);
+  auto rowsFrom = [&](Value row, int64_t count) {
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < count; ++i)
+      rows.push_back(arith.add(row, i * rowStep));
+    return rows;
+  };
+  // `count` rows of the thread's at a time, while there are as many.
+  auto copy = [&](State state, int64_t count, bool exact) {
+    return whileRows(state, (count - 1) * rowStep, count * rowStep, page.copied,
+                     [&](Value row, Value doubts) {
+                       return copyRows(column, page, rowsFrom(row, count),
+                                       doubts, exact);
+                     });
+  };
+
+  State state = {firstRow, Value()};
+  if (hasDoubts(column.stretch))
+    state.doubts = arith.i32(0);
+  std::optional<Stage> stage;
+  int64_t together = std::min<int64_t>(
+      tuning.chunks, llvm::divideCeil(layout.getPageSize(), rowStep));
+  if (together > 1 && isStaged(column.stretch, together)) {
+    stage = makeStage(column, page, together);
+    // From step to step of all threads, so that warps stay together.
+    int64_t step = together * rowStep;
+    state.row = arith.i32(0);
+    state = whileRows(
+        state, step - 1, step, page.copied, [&](Value row, Value doubts) {
+          return copyStaged(*stage, column, page,
+                            rowsFrom(arith.add(row, firstRow), together),
+                            doubts);
         });
-    return loop.getResult(0);
-  };
-  auto copy = [&](ArrayRef<Value> rows) {
-    SmallVector<Chunk> chunks;
-    for (Value row : rows)
-      chunks.push_back(load(column, page, row));
-    for (auto [row, chunk] : llvm::zip(rows, chunks))
-      store(column, row, convert(column, chunk));
-  };
-  int64_t together = std::min(tuning.chunks, most);
-  Value row = firstRow;
+    state.row = arith.add(state.row, firstRow);
+    together = std::min(together - 1, fewRows);
+  }
   if (together > 1)
-    row = whileRows(row, together, page.copied, copy);
-  row = whileRows(row, 1, page.copied, copy);
+    state = copy(state, together, /*exact=*/false);
+  state = copy(state, 1, /*exact=*/false);
+  if (state.doubts) {
+    // All over again, taking no liberty.
+    emitIf(b, areAnyDoubts(state.doubts),
+           [&] { copy({firstRow, Value()}, 1, /*exact=*/true); });
+  }
+  // Zeros, like halves that were exchanged, fill sectors.
+  SmallVector<Column> parts = {column};
+  if (stage)
+    parts.assign(stage->parts.begin(), stage->parts.end());
   auto zeros = b.getZeroAttr(
-      VectorType::get({column.stretch.numbers}, column.stretch.outType));
-  whileRows(row, 1, page.rows, [&](ArrayRef<Value> rows) {
-    store(column, rows[0], arith::ConstantOp::create(b, zeros));
+      VectorType::get({parts[0].stretch.numbers}, column.stretch.outType));
+  whileRows({state.row, Value()}, 0, rowStep, page.rows, [&](Value row, Value) {
+    for (const Column &part : parts)
+      store(part, row, arith::ConstantOp::create(b, zeros));
+    return Value();
   });
 }
 
 void GatherKernel::emit() {
   KernelBuilder builder(host, op, cut.threads(), tuning.blocksPerSM);
+  this->builder = &builder;
   b = &builder.body();
   GatherPages pages(builder, op, cut);
   cache = builder.take(op.getSource());
@@ -289,7 +568,8 @@ void GatherKernel::emit() {
             Value vector = one ? at : arith.rem(at, stretch.perHead());
             Column column = {
                 stretch, one ? arith.i32(0) : arith.div(at, stretch.perHead()),
-                arith.mul(vector, stretch.lanes), Value()};
+                arith.mul(vector, stretch.lanes), Value(), Value()};
+            column.scaled = column.storage;
             column.place = placeOf(column, page);
 
             copyColumn(column, page, firstRow, rowStep);

@@ -76,7 +76,7 @@ struct ExpandKernelsPass
           return expandCheckRows(op, tuning({128, 1, 0}));
         })
         .Case(
-            [&](GatherOp op) { return expandGather(op, tuning({320, 4, 2})); })
+            [&](GatherOp op) { return expandGather(op, tuning({320, 8, 2})); })
         .Case([&](ClearPagesOp op) { return expandClearPages(op, pages); })
         .Case([&](CompactOp op) { return expandCompact(op, pages); })
         .Case(

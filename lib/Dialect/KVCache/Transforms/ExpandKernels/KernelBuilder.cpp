@@ -271,6 +271,21 @@ Value KernelBuilder::takeList(Value memref) {
   return takeTensor(memref, /*readOnly=*/true).base;
 }
 
+Value KernelBuilder::shareMemory(Type element, int64_t count,
+                                 int64_t alignment) {
+  // The conversion of nvgpu and memref takes the number of the memory space.
+  auto type = MemRefType::get({count}, element, MemRefLayoutAttrInterface(),
+                              kernel.getI64IntegerAttr(static_cast<int64_t>(
+                                  NVVM::NVVMMemorySpace::Shared)));
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  auto memory = memref::GlobalOp::create(
+      b, host.getLoc(), "shared", b.getStringAttr("private"), type,
+      /*initial_value=*/b.getUnitAttr(), /*constant=*/false,
+      b.getI64IntegerAttr(alignment));
+  SymbolTable(module).insert(memory);
+  return memref::GetGlobalOp::create(kernel, type, memory.getSymName());
+}
+
 void KernelBuilder::launch(Value blocks) {
   gpu::ReturnOp::create(kernel);
   SmallVector<Type> types = llvm::map_to_vector(

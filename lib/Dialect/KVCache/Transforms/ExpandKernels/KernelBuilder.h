@@ -91,6 +91,10 @@ public:
   /// base of `kvcache.table_read`.
   Value takeList(Value memref);
 
+  /// `count` elements that the threads of a block share, at a multiple of
+  /// `alignment` bytes.
+  Value shareMemory(Type element, int64_t count, int64_t alignment);
+
   /// Launches `blocks` (`index`) blocks, unless there are none, and closes the
   /// kernel.
   void launch(Value blocks);

@@ -43,21 +43,22 @@ Stretch::Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
 
 /// Pages are shared by at least so many threads, where they are large enough;
 /// below, a block takes several.
-static constexpr int64_t leastThreads = 128;
+static constexpr int64_t leastThreads = 64;
 
 PageCut::PageCut(int64_t columns, int64_t pageSize, Tuning tuning) {
   int64_t most = tuning.threads;
   slices = llvm::divideCeil(columns, most);
   group = llvm::divideCeil(columns, slices);
   groups = 1;
+  isFull = slices == 1 || columns == group * slices;
   if (slices > 1)
     return;
-  // A thread has what it has in flight twice, so that it has something to load
-  // while it converts.
+  // A thread takes twice what it has in flight, so that one loop serves whole
+  // pages and others.
   int64_t rows = llvm::divideCeil(pageSize, 2 * tuning.chunks);
   group = columns * std::clamp<int64_t>(rows, 1, most / columns);
   if (group < leastThreads)
-    groups = std::max<int64_t>(1, std::min(most, 2 * leastThreads) / group);
+    groups = std::max<int64_t>(1, std::min(most, 4 * leastThreads) / group);
 }
 
 void PageCut::forColumns(ImplicitLocOpBuilder &b, Value lane, Value slice,

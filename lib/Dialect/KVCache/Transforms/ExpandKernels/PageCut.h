@@ -60,6 +60,11 @@ public:
   int64_t slicesPerPage() const { return slices; }
   int64_t pagesPerBlock() const { return groups; }
   int64_t threadsPerGroup() const { return group; }
+  /// Whether all threads of a warp have a column of the cut's, of one page, and
+  /// neighbours (of an even and the next number) neighbouring ones.
+  bool keepsWarpsTogether() const {
+    return group % 2 == 0 && (groups == 1 || group % 32 == 0) && isFull;
+  }
 
   /// Emits `body` for those of `columns` columns of a row that are a thread's:
   /// the column (`i32`), the first row (`i32`) and the rows from one of the
@@ -71,6 +76,8 @@ public:
 
 private:
   int64_t group, groups, slices;
+  /// Whether every thread has a column.
+  bool isFull;
 };
 
 } // namespace mlir::kvcache
