@@ -362,7 +362,14 @@ void decodePrmt(Statement &s) {
   static constexpr BitOp ops[] = {BitOp::PrmtF4e, BitOp::PrmtB4e,
                                   BitOp::PrmtRc8, BitOp::PrmtEcl,
                                   BitOp::PrmtEcr, BitOp::PrmtRc16};
-  plainOperands(s, type, 3);
+  if (!s.expectOperands(4))
+    return;
+  s.inst.dst = s.dst(0, type);
+  // Bytes are only moved: compilers fill with unwritten ones what does not
+  // matter.
+  s.inst.a = s.copied([&] { return s.src(1, type); });
+  s.inst.b = s.copied([&] { return s.src(2, type); });
+  s.inst.c = s.src(3, type);
   s.emit(InstClass::Integer,
          isa().bits(mode < 0 ? BitOp::Prmt : ops[mode], type));
 }

@@ -63,15 +63,9 @@ bool valueOperands(Statement &s, const ast::Operand &values, unsigned count,
     bool discard = value.kind == ast::Operand::Discard;
     if (discard && !isLoad)
       return s.fail("'_' is no source");
-    size_t reads = s.use.reads.size();
     uint32_t slot =
-        isLoad ? s.dstWide(value, type, width) : s.srcWide(value, type, width);
-    // A store only moves what it reads.
-    if (!isLoad) {
-      s.use.copies.push_back(s.use.reads.size() > reads ? s.use.reads.back()
-                                                        : noSlot);
-      s.use.reads.resize(reads);
-    }
+        isLoad ? s.dstWide(value, type, width)
+               : s.copied([&] { return s.srcWide(value, type, width); });
     s.addOperand(slot, width, discard);
   }
   return !s.failed();

@@ -32,8 +32,8 @@ struct RegisterUse {
   /// First instruction of the statement.
   uint32_t pc = 0;
   std::vector<uint32_t> reads, writes;
-  /// Read, but only to be copied: by a mov, or by a store, which has one entry
-  /// an element, noSlot where that is no register.
+  /// Read, but only to be copied: by a mov, a prmt, or a store, which has one
+  /// entry an element, noSlot where that is no register.
   std::vector<uint32_t> copies;
   int32_t guard = -1;
 };
@@ -149,6 +149,14 @@ public:
   uint32_t src(const ast::Operand &operand, Type type);
   uint32_t src(size_t index, Type type) {
     return index < numOperands() ? src(operand(index), type) : noSlot;
+  }
+  /// The slot that `source` gives for a source that is only copied: no read.
+  template <typename Source> uint32_t copied(Source source) {
+    size_t reads = use.reads.size();
+    uint32_t slot = source();
+    use.copies.push_back(use.reads.size() > reads ? use.reads.back() : noSlot);
+    use.reads.resize(reads);
+    return slot;
   }
   uint32_t srcPred(const ast::Operand &operand, bool *negated);
   /// A register at least as wide as the type; its width goes to `width`.
