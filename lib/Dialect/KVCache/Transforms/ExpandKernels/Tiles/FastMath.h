@@ -1,0 +1,51 @@
+//===- FastMath.h - What the special function unit computes --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// f32 arithmetic that becomes one instruction each; `math` operations would
+// become library calls.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_FASTMATH_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_FASTMATH_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::kvcache {
+
+class FastMath {
+public:
+  explicit FastMath(ImplicitLocOpBuilder &b) : b(b) {}
+
+  Value number(double number);
+  /// 2^x within 2 ulp; 0 of -inf.
+  Value exp2(Value x);
+  /// log2(x), absolute error 2^-22 and better; -inf of 0.
+  Value log2(Value x);
+  /// 1 / x within 1 ulp.
+  Value reciprocal(Value x);
+  /// tanh(x) within 2^-22.
+  Value tanh(Value x);
+  Value absolute(Value x);
+  Value negate(Value x);
+  /// The magnitude of one number with the sign of another.
+  Value withSign(Value magnitude, Value sign);
+  Value fma(Value x, Value y, Value z);
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
+  /// The larger one; the other one where one is NaN.
+  Value max(Value x, Value y);
+  Value select(Value condition, Value x, Value y);
+
+private:
+  Value call(StringRef intrinsic, ValueRange operands);
+  ImplicitLocOpBuilder &b;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_FASTMATH_H

@@ -1,0 +1,37 @@
+//===- Mma.h - Products of fragments by tensor cores ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_MMA_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_MMA_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::kvcache {
+
+/// mma.sync.m16n8k16 of f16 or bf16 with f32 sums, which every chip has. With
+/// `row` and `column` of the lane (see Warp), registers (`i32`, two numbers
+/// each) hold
+///
+///     A[0]: A[row][2 column], A[row][2 column + 1]       B[0]: B[2
+///     column][row], B[2 column + 1][row] A[1]: row + 8 B[1]: 8 further down
+///     A[2], A[3]: as A[0], A[1], 8 to the right
+///     C[0], C[1] (f32): C[row][2 column], C[row][2 column + 1];  C[2], C[3]:
+///     row + 8
+///
+/// Returns A * B + C.
+SmallVector<Value> emitMma(ImplicitLocOpBuilder &b, Type element, ValueRange a,
+                           ValueRange bFragment, ValueRange c);
+
+/// ldmatrix.x4: four matrices of 8 rows of 16 bytes. Lane `8 m + r` says by
+/// `pointer` (LLVM, shared memory) where row `r` of matrix `m` lies. Register
+/// `m` gets of it what A[0] and B[0]'s transpose hold or, with `transposed`,
+/// what B[0] holds.
+SmallVector<Value> emitLoadMatrices(ImplicitLocOpBuilder &b, Value pointer,
+                                    bool transposed);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_MMA_H

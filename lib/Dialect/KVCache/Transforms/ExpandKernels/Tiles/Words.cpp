@@ -1,0 +1,97 @@
+//===- Words.cpp - Several numbers in a register -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Words.h"
+
+#include "../KernelBuilder.h"
+#include "../Numbers.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+SmallVector<Value> Words::of(Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  Type i32 = b.getI32Type();
+  if (bits < 32) {
+    Value one = vector::BitCastOp::create(
+        b, VectorType::get({1}, b.getIntegerType(bits)), vector);
+    return {
+        arith::ExtUIOp::create(b, i32, vector::ExtractOp::create(b, one, 0))};
+  }
+  Value all = b.createOrFold<vector::BitCastOp>(
+      VectorType::get({bits / 32}, i32), vector);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < bits / 32; ++i)
+    words.push_back(vector::ExtractOp::create(b, all, i));
+  return words;
+}
+
+Value Words::vector(ValueRange words) {
+  return vector::FromElementsOp::create(
+      b, VectorType::get({static_cast<int64_t>(words.size())}, b.getI32Type()),
+      words);
+}
+
+Value Words::permute(Value low, Value high, int64_t selector) {
+  return NVVM::PermuteOp::create(b, b.getI32Type(), low, high,
+                                 Arith(b).i32(selector),
+                                 NVVM::PermuteMode::DEFAULT);
+}
+
+Value Words::bitcast(Value value, Type type) {
+  return LLVM::BitcastOp::create(b, type, value);
+}
+
+Value Words::pack(Value first, Value second, Type type) {
+  auto pair = VectorType::get({2}, b.getF32Type());
+  Value both =
+      vector::FromElementsOp::create(b, pair, ValueRange{first, second});
+  both = arith::TruncFOp::create(b, VectorType::get({2}, type), both);
+  return bitcast(both, b.getI32Type());
+}
+
+std::pair<Value, Value> Words::unpack(Value word, Type type) {
+  Value both = bitcast(word, VectorType::get({2}, type));
+  both = arith::ExtFOp::create(b, VectorType::get({2}, b.getF32Type()), both);
+  return {vector::ExtractOp::create(b, both, 0),
+          vector::ExtractOp::create(b, both, 1)};
+}
+
+SmallVector<Value> Words::codesToF16(Value word, Type dtype, int64_t pairs) {
+  Arith arith(b);
+  Type i32 = b.getI32Type();
+  SmallVector<Value> halves;
+  if (dtype.isInteger(8)) {
+    // 0x6400 + n is the f16 1024 + n. With the sign turned, a code's byte is
+    // the code plus 128.
+    Value bytes =
+        arith::XOrIOp::create(b, word, arith.i32(int64_t(0x80808080)));
+    auto pair = VectorType::get({2}, b.getF16Type());
+    Value excess = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(
+               pair, cast<Attribute>(b.getF16FloatAttr(1024 + 128))));
+    for (int64_t i = 0; i < pairs; ++i) {
+      Value biased =
+          permute(bytes, arith.i32(0x64646464), i == 0 ? 0x4140 : 0x4342);
+      Value exact = arith::SubFOp::create(b, bitcast(biased, pair), excess);
+      halves.push_back(bitcast(exact, i32));
+    }
+    return halves;
+  }
+  int64_t count = 2 * pairs;
+  Value codes = bitcast(word, VectorType::get({4}, b.getI8Type()));
+  if (pairs == 1)
+    codes = vector::ExtractStridedSliceOp::create(b, codes, 0, 2, 1);
+  codes = arith::BitcastOp::create(b, VectorType::get({count}, dtype), codes);
+  return of(arith::ExtFOp::create(b, VectorType::get({count}, b.getF16Type()),
+                                  codes));
+}

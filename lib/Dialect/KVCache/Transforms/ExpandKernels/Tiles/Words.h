@@ -1,0 +1,43 @@
+//===- Words.h - Several numbers in a register ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_WORDS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_WORDS_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::kvcache {
+
+/// Registers of 32 bits (`i32`) that hold two f16 or bf16 numbers, or four
+/// codes of 8 bits, the first in the lowest bits.
+class Words {
+public:
+  explicit Words(ImplicitLocOpBuilder &b) : b(b) {}
+
+  /// The registers of a vector. One of 8 or 16 bits has zeros above.
+  SmallVector<Value> of(Value vector);
+  /// The vector of registers, `vector<n x i32>`.
+  Value vector(ValueRange words);
+  /// Bytes of `low` (0 to 3) and `high` (4 to 7), chosen by a nibble each.
+  Value permute(Value low, Value high, int64_t selector);
+
+  /// Two f32 rounded to `type`.
+  Value pack(Value first, Value second, Type type);
+  /// The two numbers of a register of `type` in f32.
+  std::pair<Value, Value> unpack(Value word, Type type);
+
+  /// The codes of `dtype` (f8E4M3FN or `i8`) in a register as pairs of f16,
+  /// exactly: two registers, or with `pairs` 1 the first one.
+  SmallVector<Value> codesToF16(Value word, Type dtype, int64_t pairs = 2);
+
+private:
+  Value bitcast(Value value, Type type);
+  ImplicitLocOpBuilder &b;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_WORDS_H
