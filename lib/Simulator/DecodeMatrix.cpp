@@ -5,12 +5,15 @@
 #include "Handlers.h"
 #include "Matrix.h"
 
+#include <algorithm>
+
 using namespace ptxsim;
 
 namespace {
 
 bool addRegisters(Statement &s, const ast::Operand &vector, size_t count,
                   Type type, bool written) {
+  uint8_t width = uint8_t(sizeOf(type));
   bool isVector = vector.kind == ast::Operand::Vector;
   size_t given = isVector ? vector.elements.size() : 1;
   if (given != count)
@@ -18,7 +21,8 @@ bool addRegisters(Statement &s, const ast::Operand &vector, size_t count,
                   std::to_string(given));
   for (size_t k = 0; k < count; ++k) {
     const ast::Operand &element = isVector ? vector.elements[k] : vector;
-    s.addOperand(written ? s.dst(element, type) : s.src(element, type), 4);
+    s.addOperand(written ? s.dst(element, type) : s.src(element, type),
+                 width);
   }
   return !s.failed();
 }
@@ -70,7 +74,8 @@ bool matrixType(std::string_view name, MatrixType &type) {
       {"f16", MatrixType::F16},   {"bf16", MatrixType::BF16},
       {"tf32", MatrixType::TF32}, {"e4m3", MatrixType::E4M3},
       {"e5m2", MatrixType::E5M2}, {"s8", MatrixType::S8},
-      {"u8", MatrixType::U8}};
+      {"u8", MatrixType::U8},     {"s4", MatrixType::S4},
+      {"u4", MatrixType::U4}};
   for (const Row &row : rows)
     if (row.name == name) {
       type = row.type;
@@ -106,11 +111,6 @@ bool takeShape(Statement &s, unsigned &m, unsigned &n, unsigned &k) {
   return s.fail("a shape such as .m16n8k16 is missing");
 }
 
-bool isFp8(MatrixType t) {
-  return t == MatrixType::E4M3 || t == MatrixType::E5M2;
-}
-bool isInt8(MatrixType t) { return t == MatrixType::S8 || t == MatrixType::U8; }
-
 /// The types of D, A, B and (mma only) C stand last, in this order.
 bool takeTypes(Statement &s, size_t count, std::string_view *names) {
   const auto &modifiers = s.ast.modifiers;
@@ -122,6 +122,26 @@ bool takeTypes(Statement &s, size_t count, std::string_view *names) {
       return s.fail("types are missing");
   }
   return true;
+}
+
+/// mma of f64: m8n8k4, m16n8k4, m16n8k8 and m16n8k16.
+void decodeMmaDouble(Statement &s, unsigned m, unsigned n, unsigned k) {
+  s.take("rn");
+  bool fits = n == 8 && (m == 16 ? k == 4 || k == 8 || k == 16
+                                 : m == 8 && k == 4);
+  if (!fits) {
+    s.fail("unsupported shape or types");
+    return;
+  }
+  if (!s.expectOperands(4))
+    return;
+  addRegisters(s, s.operand(0), m / 4, Type::F64, true);
+  addRegisters(s, s.operand(1), k * m / 32, Type::F64, false);
+  addRegisters(s, s.operand(2), k / 4, Type::F64, false);
+  addRegisters(s, s.operand(3), m / 4, Type::F64, false);
+  s.inst.count = uint8_t(k);
+  s.inst.op = uint8_t(m);
+  s.emitWholeWarp(InstClass::Matrix, mmaDoubleHandler);
 }
 
 void decodeMma(Statement &s) {
@@ -137,6 +157,9 @@ void decodeMma(Statement &s) {
     s.fail("only .sync.aligned with .row.col is supported");
     return;
   }
+  auto isDouble = [](std::string_view name) { return name == "f64"; };
+  if (std::all_of(std::begin(names), std::end(names), isDouble))
+    return decodeMmaDouble(s, m, n, k);
   if (!matrixType(names[1], shape.a) || !matrixType(names[2], shape.b)) {
     s.fail("unsupported types of A and B");
     return;
@@ -144,15 +167,19 @@ void decodeMma(Statement &s) {
   bool half = names[0] == "f16" && names[3] == "f16";
   bool single = names[0] == "f32" && names[3] == "f32";
   bool integer = names[0] == "s32" && names[3] == "s32";
-  unsigned rowBytes = k * matrixBytes(shape.a);
-  bool typesFit = isInt8(shape.a) ? integer && isInt8(shape.b)
-                  : isFp8(shape.a)
-                      ? single && isFp8(shape.b)
-                      : shape.a == shape.b &&
-                            (single || (half && shape.a == MatrixType::F16));
-  // Rows of 16 or 32 bytes; e4m3 and e5m2 have 32 only.
-  bool shapeFits = m == 16 && n == 8 &&
-                   (rowBytes == 32 || (rowBytes == 16 && !isFp8(shape.a)));
+  bool sameBits = matrixBits(shape.a) == matrixBits(shape.b);
+  bool typesFit =
+      isInteger(shape.a) ? integer && isInteger(shape.b) && sameBits
+      : isFp8(shape.a)
+          ? (single || half) && isFp8(shape.b)
+          : shape.a == shape.b &&
+                (single || (half && shape.a == MatrixType::F16));
+  // Rows of 16 or 32 bytes; 8 of 16 bytes where the elements are integers.
+  unsigned rowBytes = k * matrixBits(shape.a) / 8;
+  shape.eightRows = m == 8;
+  bool shapeFits =
+      n == 8 && (m == 16 ? rowBytes == 32 || rowBytes == 16
+                         : m == 8 && rowBytes == 16 && isInteger(shape.a));
   if (!typesFit || !shapeFits || (shape.saturate && !integer)) {
     s.fail("unsupported shape or types");
     return;
@@ -161,10 +188,10 @@ void decodeMma(Statement &s) {
     return;
   shape.k = uint8_t(k);
   shape.halfAccumulator = half;
-  size_t accumulators = half ? 2 : 4;
+  size_t accumulators = half || shape.eightRows ? 2 : 4;
   Type accumulator = single ? Type::F32 : integer ? Type::S32 : Type::B32;
   addRegisters(s, s.operand(0), accumulators, accumulator, true);
-  addRegisters(s, s.operand(1), rowBytes / 8, Type::B32, false);
+  addRegisters(s, s.operand(1), rowBytes * m / 128, Type::B32, false);
   addRegisters(s, s.operand(2), rowBytes / 16, Type::B32, false);
   addRegisters(s, s.operand(3), accumulators, accumulator, false);
   s.inst.imm = bitCast<int64_t>(shape);
@@ -180,6 +207,7 @@ void decodeWgmmaProduct(Statement &s) {
   MmaShape shape;
   if (!takeTypes(s, 3, names) || !takeShape(s, m, n, k))
     return;
+  shape.saturate = s.take("satfinite");
   if (!s.take("sync") || !s.take("aligned"))
     s.fail("expected .sync.aligned");
   if (!matrixType(names[1], shape.a) || !matrixType(names[2], shape.b)) {
@@ -187,15 +215,20 @@ void decodeWgmmaProduct(Statement &s) {
     return;
   }
   bool integer = names[0] == "s32";
-  bool typesFit = isInt8(shape.a)  ? integer && isInt8(shape.b)
-                  : isFp8(shape.a) ? names[0] == "f32" && isFp8(shape.b)
-                                   : names[0] == "f32" && shape.a == shape.b;
-  if (!typesFit || m != 64 || n % 8 || n == 0 || n > 256 ||
-      k * matrixBytes(shape.a) != 32) {
+  bool half = names[0] == "f16";
+  bool floating = names[0] == "f32" || half;
+  bool typesFit = isInteger(shape.a) ? integer && isInteger(shape.b)
+                  : isFp8(shape.a) ? floating && isFp8(shape.b)
+                                   : floating && shape.a == shape.b;
+  if (half && !isFp8(shape.a) && shape.a != MatrixType::F16)
+    typesFit = false;
+  if (!typesFit || (shape.saturate && !integer) || m != 64 || n % 8 || n == 0 || n > 256 ||
+      matrixBits(shape.a) != matrixBits(shape.b) || matrixBits(shape.a) < 8 ||
+      k * matrixBits(shape.a) != 256) {
     s.fail("unsupported shape or types");
     return;
   }
-  bool sixteen = matrixBytes(shape.a) == 2;
+  bool sixteen = matrixBits(shape.a) == 16;
   bool fromRegisters =
       s.numOperands() > 1 && s.operand(1).kind == ast::Operand::Vector;
   // Scale of D; signs of A and B but for integers; major-ness of what lies in
@@ -204,7 +237,8 @@ void decodeWgmmaProduct(Statement &s) {
   size_t majors = sixteen ? (fromRegisters ? 1 : 2) : 0;
   if (!s.expectOperands(4 + signs + majors))
     return;
-  addRegisters(s, s.operand(0), n / 2, integer ? Type::S32 : Type::F32, true);
+  Type accumulator = integer ? Type::S32 : half ? Type::B32 : Type::F32;
+  addRegisters(s, s.operand(0), half ? n / 4 : n / 2, accumulator, true);
   if (fromRegisters) {
     addRegisters(s, s.operand(1), 4, Type::B32, false);
     s.inst.flags |= WgmmaARegisters;
@@ -232,14 +266,17 @@ void decodeWgmmaProduct(Statement &s) {
     uint64_t major = 0;
     if (!s.immediate(s.operand(4 + signs + i), major))
       return;
-    if (major != 0) {
-      s.fail("matrices in shared memory must be K-major; the transposed "
-             "layout is not supported");
+    if (major > 1) {
+      s.fail("the major-ness of A and B is 0 or 1");
       return;
     }
+    if (major)
+      s.inst.flags |=
+          i + 1 == majors ? WgmmaTransposeB : WgmmaTransposeA;
   }
   shape.n = uint16_t(n);
   shape.k = uint8_t(k);
+  shape.halfAccumulator = half;
   s.inst.imm = bitCast<int64_t>(shape);
   s.emitWholeWarp(InstClass::Matrix, wgmmaHandler);
 }

@@ -13,48 +13,59 @@
 #include "State.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace ptxsim;
 
-double ptxsim::matrixElement(MatrixType type, const char *p) {
+/// Element `index` of a row.
+static double matrixElement(MatrixType type, const char *row, unsigned index) {
   switch (type) {
   case MatrixType::F16: {
     uint16_t v;
-    memcpy(&v, p, 2);
+    memcpy(&v, row + index * 2, 2);
     return double(halfToFloat(v));
   }
   case MatrixType::BF16: {
     uint16_t v;
-    memcpy(&v, p, 2);
+    memcpy(&v, row + index * 2, 2);
     return double(bfloatToFloat(v));
   }
   case MatrixType::TF32: {
     // The low mantissa bits are ignored.
     uint32_t v;
-    memcpy(&v, p, 4);
+    memcpy(&v, row + index * 4, 4);
     return double(bitCast<float>(v & 0xffffe000));
   }
   case MatrixType::E4M3:
-    return double(decode<E4M3>(uint8_t(*p)));
+    return double(decode<E4M3>(uint8_t(row[index])));
   case MatrixType::E5M2:
-    return double(decode<E5M2>(uint8_t(*p)));
+    return double(decode<E5M2>(uint8_t(row[index])));
   case MatrixType::S8:
-    return double(int8_t(*p));
+    return double(int8_t(row[index]));
   case MatrixType::U8:
-    return double(uint8_t(*p));
+    return double(uint8_t(row[index]));
+  case MatrixType::S4:
+  case MatrixType::U4: {
+    // The lower half of a byte comes first.
+    int nibble = uint8_t(row[index / 2]) >> (index % 2 * 4) & 15;
+    return double(type == MatrixType::S4 && nibble > 7 ? nibble - 16 : nibble);
+  }
   }
   return 0;
 }
 
-unsigned ptxsim::matrixBytes(MatrixType type) {
+unsigned ptxsim::matrixBits(MatrixType type) {
   switch (type) {
   case MatrixType::TF32:
-    return 4;
+    return 32;
   case MatrixType::F16:
   case MatrixType::BF16:
-    return 2;
+    return 16;
+  case MatrixType::S4:
+  case MatrixType::U4:
+    return 4;
   default:
-    return 1;
+    return 8;
   }
 }
 
@@ -65,9 +76,8 @@ float ptxsim::roundAccumulator(double value) {
 
 void ptxsim::decodeRow(MatrixType type, const char *bytes, unsigned count,
                        double *out) {
-  unsigned size = matrixBytes(type);
   for (unsigned k = 0; k < count; ++k)
-    out[k] = matrixElement(type, bytes + k * size);
+    out[k] = matrixElement(type, bytes, k);
 }
 
 // ldmatrix, stmatrix
@@ -148,40 +158,41 @@ void ptxsim::movmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
 void ptxsim::gatherFragmentA(const Warp &w, const OperandSlot *regs,
                              unsigned numRegs, MatrixType type, double *a,
                              unsigned k) {
-  unsigned size = matrixBytes(type), perReg = 4 / size;
+  unsigned bits = matrixBits(type), perReg = 32 / bits;
   for (unsigned r = 0; r < numRegs; ++r) {
     const char *reg = w.regs + regs[r].slot;
     for (unsigned l = 0; l < 32; ++l) {
       unsigned row = l / 4 + (r & 1) * 8;
-      unsigned first = (l % 4 * 4 + (r >> 1) * 16) / size;
+      unsigned first = (l % 4 * 32 + (r >> 1) * 128) / bits;
       decodeRow(type, reg + l * 4, perReg, a + row * k + first);
     }
   }
 }
 
-/// D = A B + C for 16 x 8 x k.
+/// D = A B + C for 16 x 8 x k or 8 x 8 x k.
 void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   MmaShape shape = unpackMma(i);
   unsigned k = shape.k;
   const OperandSlot *o = w.operands + i.operands;
-  unsigned accumulators = shape.halfAccumulator ? 2 : 4;
-  unsigned regsA = k * matrixBytes(shape.a) / 8, regsB = regsA / 2;
+  unsigned accumulators = shape.halfAccumulator || shape.eightRows ? 2 : 4;
+  unsigned regsB = k * matrixBits(shape.a) / 128;
+  unsigned regsA = shape.eightRows ? regsB : 2 * regsB;
   const OperandSlot *d = o, *ra = o + accumulators, *rb = ra + regsA,
                     *c = rb + regsB;
-  double a[16 * 32], b[32][8], sum[16][8];
+  double a[16 * 64] = {}, b[64][8], sum[16][8] = {};
   gatherFragmentA(w, ra, regsA, shape.a, a, k);
-  unsigned sizeB = matrixBytes(shape.b), perReg = 4 / sizeB;
+  unsigned bitsB = matrixBits(shape.b), perReg = 32 / bitsB;
   for (unsigned r = 0; r < regsB; ++r) {
     const char *reg = w.regs + rb[r].slot;
     for (unsigned l = 0; l < 32; ++l) {
-      double values[4];
+      double values[8];
       decodeRow(shape.b, reg + l * 4, perReg, values);
-      unsigned first = (l % 4 * 4 + r * 16) / sizeB;
+      unsigned first = (l % 4 * 32 + r * 128) / bitsB;
       for (unsigned e = 0; e < perReg; ++e)
         b[first + e][l / 4] = values[e];
     }
   }
-  bool integer = shape.a == MatrixType::S8 || shape.a == MatrixType::U8;
+  bool integer = isInteger(shape.a);
   for (unsigned r = 0; r < accumulators; ++r) {
     const char *reg = w.regs + c[r].slot;
     for (unsigned l = 0; l < 32; ++l) {
@@ -206,7 +217,7 @@ void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   auto pack = [&](double v) -> uint32_t {
     if (!integer)
       return bitCast<uint32_t>(roundAccumulator(v));
-    // Sums of 32 products are far inside of 53 bits: exact.
+    // Sums of 64 products are far inside of 53 bits: exact.
     int64_t exact = int64_t(v);
     if (shape.saturate)
       exact = std::min<int64_t>(std::max<int64_t>(exact, INT32_MIN), INT32_MAX);
@@ -224,5 +235,35 @@ void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
         reg[l] = pack(sum[g + 8 * (r >> 1)][2 * t + (r & 1)]);
       }
     });
+  }
+}
+
+/// A lane holds elements of K by fours: of A rows g and g + 8 in turn, of B
+/// column g; the accumulators are as above. Each product is added in turn, and
+/// rounded once.
+void ptxsim::mmaDoubleHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned k = i.count, rows = i.op, perColumn = rows / 8;
+  const OperandSlot *d = w.operands + i.operands, *ra = d + 2 * perColumn,
+                    *rb = ra + k / 4 * perColumn, *c = rb + k / 4;
+  double a[16][16], b[16][8], results[4][32];
+  for (unsigned l = 0; l < 32; ++l) {
+    unsigned g = l / 4, t = l % 4;
+    for (unsigned r = 0; r < k / 4 * perColumn; ++r)
+      a[g + r % perColumn * 8][r / perColumn * 4 + t] =
+          w.reg<double>(ra[r].slot)[l];
+    for (unsigned r = 0; r < k / 4; ++r)
+      b[r * 4 + t][g] = w.reg<double>(rb[r].slot)[l];
+  }
+  for (unsigned r = 0; r < 2 * perColumn; ++r)
+    for (unsigned l = 0; l < 32; ++l) {
+      unsigned row = l / 4 + r / 2 * 8, column = l % 4 * 2 + r % 2;
+      double sum = w.reg<double>(c[r].slot)[l];
+      for (unsigned e = 0; e < k; ++e)
+        sum = std::fma(a[row][e], b[e][column], sum);
+      results[r][l] = sum;
+    }
+  for (unsigned r = 0; r < 2 * perColumn; ++r) {
+    double *reg = w.reg<double>(d[r].slot);
+    forLanes(mask, [=, &results](unsigned l) { reg[l] = results[r][l]; });
   }
 }

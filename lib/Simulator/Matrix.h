@@ -6,10 +6,23 @@
 
 namespace ptxsim {
 
-enum class MatrixType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
+enum class MatrixType : uint8_t {
+  F16,
+  BF16,
+  TF32,
+  E4M3,
+  E5M2,
+  S8,
+  U8,
+  S4,
+  U4
+};
 
-unsigned matrixBytes(MatrixType type);
-double matrixElement(MatrixType type, const char *p);
+unsigned matrixBits(MatrixType type);
+inline bool isFp8(MatrixType type) {
+  return type == MatrixType::E4M3 || type == MatrixType::E5M2;
+}
+inline bool isInteger(MatrixType type) { return type >= MatrixType::S8; }
 void decodeRow(MatrixType type, const char *bytes, unsigned count, double *out);
 /// Products are exact and summed in double; the result is rounded once.
 float roundAccumulator(double value);
@@ -24,6 +37,8 @@ struct MmaShape {
   MatrixType a = MatrixType::F16, b = MatrixType::F16;
   bool halfAccumulator = false;
   bool saturate = false;
+  /// m8n8: rows 8 to 15 do not exist.
+  bool eightRows = false;
 };
 static_assert(sizeof(MmaShape) == 8, "fits Inst::imm");
 
@@ -35,6 +50,8 @@ void ldmatrixHandler(Warp &, const Inst &, uint32_t);
 void stmatrixHandler(Warp &, const Inst &, uint32_t);
 void movmatrixHandler(Warp &, const Inst &, uint32_t);
 void mmaHandler(Warp &, const Inst &, uint32_t);
+/// mma of f64; Inst::count: elements of K, Inst::op: rows.
+void mmaDoubleHandler(Warp &, const Inst &, uint32_t);
 
 // wgmma (Wgmma.cpp)
 

@@ -27,38 +27,95 @@ struct Descriptor {
 
   unsigned rowBytes() const { return swizzle == 0 ? 16 : 256u >> swizzle; }
 
-  /// Offset of byte `at` of row `row`; rows run along M or N, bytes along K.
-  uint64_t place(unsigned row, unsigned at) const {
-    unsigned pitch = rowBytes();
-    uint64_t offset = start + row / 8 * stride + row % 8 * pitch;
-    if (swizzle == 0)
-      return offset + at / 16 * leading + at % 16;
-    offset += at;
-    uint64_t bits = swizzle == 1 ? 7 : swizzle == 2 ? 3 : 1;
-    return offset ^ ((offset >> 7 & bits) << 4);
+  /// Offset of the 16 bytes `chunk` of row `row`; rows run along M or N, chunks
+  /// along K.
+  uint64_t place(unsigned row, unsigned chunk) const {
+    uint64_t offset = start + row / 8 * stride + row % 8 * rowBytes();
+    return swizzled(offset + chunk * (swizzle == 0 ? leading : 16));
+  }
+
+  /// The same of a transposed matrix: rows run along K, chunks along M or N.
+  uint64_t placeTransposed(unsigned row, unsigned chunk) const {
+    unsigned perRow = rowBytes() / 16;
+    uint64_t alongK = swizzle == 0 ? leading : stride;
+    uint64_t alongChunks = swizzle == 0 ? stride : leading;
+    return swizzled(start + row / 8 * alongK + row % 8 * rowBytes() +
+                    chunk / perRow * alongChunks + chunk % perRow * 16);
+  }
+
+private:
+  uint64_t swizzled(uint64_t offset) const {
+    constexpr uint64_t bits[] = {0, 7, 3, 1};
+    return offset ^ ((offset >> 7 & bits[swizzle]) << 4);
   }
 };
 
+/// Reads `rows` x k elements of a matrix of 16-bit elements that is stored
+/// along its rows, beginning at row `first`, a multiple of 8.
+bool readTransposed(PendingWgmma &p, const Descriptor &d, MatrixType type,
+                    unsigned first, unsigned rows, unsigned k, double *out) {
+  constexpr unsigned perChunk = 8;
+  for (unsigned e = 0; e < k; ++e)
+    for (unsigned r = 0; r < rows; r += perChunk) {
+      uint64_t place = d.placeTransposed(e, (first + r) / perChunk);
+      const char *chunk = resolve(*p.warp, *p.inst, r % 32, place, 16, 16,
+                                  Space::Shared, AccessMode::Read);
+      if (!chunk)
+        return false;
+      double values[perChunk];
+      decodeRow(type, chunk, perChunk, values);
+      for (unsigned i = 0; i < perChunk; ++i)
+        out[(r + i) * k + e] = values[i];
+    }
+  return true;
+}
+
 /// Reads `rows` x k elements beginning at row `first`.
-bool readMatrix(PendingWgmma &p, uint64_t bits, MatrixType type, unsigned first,
-                unsigned rows, unsigned k, double *out) {
+bool readMatrix(PendingWgmma &p, uint64_t bits, MatrixType type,
+                bool transposed, unsigned first, unsigned rows, unsigned k,
+                double *out) {
   Descriptor d(bits);
   if (d.baseOffset) {
     p.warp->worker->fail(*p.warp, "matrix descriptors with a base offset are "
                                   "not supported");
     return false;
   }
-  unsigned bytes = k * matrixBytes(type), perChunk = 16 / matrixBytes(type);
+  if (transposed)
+    return readTransposed(p, d, type, first, rows, k, out);
+  unsigned perChunk = 128 / matrixBits(type);
   for (unsigned r = 0; r < rows; ++r)
-    for (unsigned at = 0; at < bytes; at += 16) {
-      const char *chunk =
-          resolve(*p.warp, *p.inst, r % 32, d.place(first + r, at), 16, 16,
+    for (unsigned chunk = 0; chunk * perChunk < k; ++chunk) {
+      const char *bytes =
+          resolve(*p.warp, *p.inst, r % 32, d.place(first + r, chunk), 16, 16,
                   Space::Shared, AccessMode::Read);
-      if (!chunk)
+      if (!bytes)
         return false;
-      decodeRow(type, chunk, perChunk, out + r * k + at / matrixBytes(type));
+      decodeRow(type, bytes, perChunk, out + r * k + chunk * perChunk);
     }
   return true;
+}
+
+/// Element j of a lane's accumulators: half of a register where these are f16.
+double readAccumulator(const uint32_t *reg, unsigned lane, const MmaShape &shape,
+                       bool integer, unsigned j) {
+  if (shape.halfAccumulator)
+    return double(halfToFloat(uint16_t(reg[lane] >> (j % 2 * 16))));
+  return integer ? double(int32_t(reg[lane]))
+                 : double(bitCast<float>(reg[lane]));
+}
+
+void writeAccumulator(uint32_t *reg, unsigned lane, const MmaShape &shape,
+                      bool integer, unsigned j, double sum) {
+  if (!shape.halfAccumulator) {
+    if (integer && shape.saturate)
+      sum = std::min(std::max(sum, double(INT32_MIN)), double(INT32_MAX));
+    reg[lane] = integer ? uint32_t(int64_t(sum))
+                        : bitCast<uint32_t>(roundAccumulator(sum));
+    return;
+  }
+  unsigned shift = j % 2 * 16;
+  uint32_t half = floatToHalf(toFloatRoundToOdd(sum));
+  reg[lane] = (reg[lane] & ~(0xffffu << shift)) | half << shift;
 }
 
 void perform(PendingWgmma &p) {
@@ -68,20 +125,22 @@ void perform(PendingWgmma &p) {
   MmaShape shape = unpackMma(i);
   unsigned n = shape.n, k = shape.k;
   unsigned accumulators = n / 2;
+  unsigned perRegister = shape.halfAccumulator ? 2 : 1;
   const OperandSlot *d = w.operands + i.operands;
   std::vector<double> a(16 * k), b(size_t(n) * k);
   if (i.flags & WgmmaARegisters)
-    gatherFragmentA(w, d + accumulators, 4, shape.a, a.data(), k);
-  else if (!readMatrix(p, p.descriptorA, shape.a, w.index % 4 * 16, 16, k,
-                       a.data()))
+    gatherFragmentA(w, d + accumulators / perRegister, 4, shape.a, a.data(), k);
+  else if (!readMatrix(p, p.descriptorA, shape.a, i.flags & WgmmaTransposeA,
+                       w.index % 4 * 16, 16, k, a.data()))
     return;
-  if (!readMatrix(p, p.descriptorB, shape.b, 0, n, k, b.data()))
+  if (!readMatrix(p, p.descriptorB, shape.b, i.flags & WgmmaTransposeB, 0, n, k,
+                  b.data()))
     return;
   double sign =
       (i.flags & WgmmaNegateA ? -1 : 1) * (i.flags & WgmmaNegateB ? -1 : 1);
-  bool integer = shape.a == MatrixType::S8 || shape.a == MatrixType::U8;
+  bool integer = isInteger(shape.a);
   for (unsigned j = 0; j < accumulators; ++j) {
-    uint32_t *reg = w.reg<uint32_t>(d[j].slot);
+    uint32_t *reg = w.reg<uint32_t>(d[j / perRegister].slot);
     for (unsigned l = 0; l < 32; ++l) {
       unsigned row = l / 4 + (j / 2 % 2) * 8;
       unsigned col = j / 4 * 8 + l % 4 * 2 + j % 2;
@@ -90,10 +149,8 @@ void perform(PendingWgmma &p) {
         sum += a[row * k + e] * b[col * k + e];
       sum *= sign;
       if (p.accumulate >> l & 1)
-        sum +=
-            integer ? double(int32_t(reg[l])) : double(bitCast<float>(reg[l]));
-      reg[l] = integer ? uint32_t(int64_t(sum))
-                       : bitCast<uint32_t>(roundAccumulator(sum));
+        sum += readAccumulator(reg, l, shape, integer, j);
+      writeAccumulator(reg, l, shape, integer, j, sum);
     }
   }
 }

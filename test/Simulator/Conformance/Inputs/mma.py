@@ -6,6 +6,7 @@ Small whole numbers must come out exact. For others an accumulator of f32 may be
 off by 2^-20 of the sum of the magnitudes (2^-12 for 8-bit inputs, whose hardware
 keeps fewer bits), one of f16 by 2^-9."""
 import sys
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -17,21 +18,25 @@ rng = np.random.default_rng(6)
 TILES = 24
 NUMPY = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32,
          "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
-         "s8": np.int8, "u8": np.uint8}
+         "s8": np.int8, "u8": np.uint8, "s4": np.int8, "u4": np.uint8}
 lane = np.arange(32)
 group, member = lane // 4, lane % 4
 
 
 def words(elements):
-    """The last axis packed into 32-bit words."""
+    """The last axis packed into 32-bit words; eight elements have 4 bits each."""
+    if elements.shape[-1] == 8:
+        nibbles = elements.astype(np.int64).astype(np.uint64) & 15
+        return (nibbles << (4 * np.arange(8, dtype=np.uint64))).sum(-1).astype(np.uint32)
     return np.ascontiguousarray(elements).view(np.uint32)[..., 0]
 
 
 def fragment_a(a, per):
-    """Registers of A (tiles, 16, k): arrays of one word a lane."""
+    """Registers of A (tiles, 8 or 16, k): arrays of one word a lane."""
     out = []
-    for r in range(a.shape[2] // (4 * per) * 2):
-        row, col = group + 8 * (r & 1), member * per + 4 * per * (r >> 1)
+    groups = a.shape[1] // 8
+    for r in range(a.shape[2] // (4 * per) * groups):
+        row, col = group + 8 * (r % groups), member * per + 4 * per * (r // groups)
         out.append(words(np.stack([a[:, row, col + j] for j in range(per)], -1)))
     return out
 
@@ -46,8 +51,8 @@ def fragment_b(b, per):
 
 
 def fragment_c(c, paired):
-    """Registers of C or D (tiles, 16, 8)."""
-    places = [(group + 8 * (i >> 1), member * 2 + (i & 1)) for i in range(4)]
+    """Registers of C or D (tiles, 8 or 16, 8)."""
+    places = [(group + 8 * (i >> 1), member * 2 + (i & 1)) for i in range(c.shape[1] // 4)]
     parts = [c[:, row, col] for row, col in places]
     if paired:
         parts = [np.stack(parts[2 * r:2 * r + 2], -1) for r in range(2)]
@@ -55,7 +60,10 @@ def fragment_c(c, paired):
     return [np.ascontiguousarray(p).view(np.uint32) for p in parts]
 
 
-def numbers(dtype, shape, exact):
+def numbers(kind, shape, exact):
+    dtype = NUMPY.get(kind, kind)
+    if kind in ("s4", "u4"):
+        return rng.integers(*((-8, 8) if kind == "s4" else (0, 16)), shape).astype(dtype)
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(dtype)
         return rng.integers(info.min, info.max + 1, shape).astype(dtype)
@@ -69,12 +77,12 @@ def truncated(values):
     return (values.view(np.uint32) & np.uint32(0xffffe000)).view(np.float32)
 
 
-def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a"):
-    a = numbers(NUMPY[a_type], (TILES, 16, k), exact)
-    b = numbers(NUMPY[b_type], (TILES, k, 8), exact)
+def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a", m=16):
+    a = numbers(a_type, (TILES, m, k), exact)
+    b = numbers(b_type, (TILES, k, 8), exact)
     acc_type = {"f32": np.float32, "f16": np.float16, "s32": np.int32}[acc]
-    c = rng.integers(-2**31, 2**31, (TILES, 16, 8)).astype(np.int32) if acc == "s32" \
-        else numbers(acc_type, (TILES, 16, 8), exact)
+    c = rng.integers(-2**31, 2**31, (TILES, m, 8)).astype(np.int32) if acc == "s32" \
+        else numbers(acc_type, (TILES, m, 8), exact)
     if a_type == "tf32":
         a, b = truncated(a), truncated(b)
     special = not exact and acc != "s32" and a_type not in ("e4m3",)
@@ -89,17 +97,17 @@ def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a"):
                    for v in (a, b, c))
         want = np.einsum("tik,tkj->tij", x, y) + z
         size = np.einsum("tik,tkj->tij", np.abs(x), np.abs(y)) + np.abs(z)
-    per = 4 // np.dtype(NUMPY[a_type]).itemsize
+    per = 8 if a_type in ("s4", "u4") else 4 // np.dtype(NUMPY[a_type]).itemsize
     registers = [f"a{r}" for r in range(len(fragment_a(a, per)))], \
         [f"b{r}" for r in range(len(fragment_b(b, per)))], \
-        [f"c{r}" for r in range(2 if acc == "f16" else 4)]
+        [f"c{r}" for r in range(2 if acc == "f16" else m // 4)]
     values = fragment_a(a, per) + fragment_b(b, per) + fragment_c(c, acc == "f16")
     inputs = {n: v.ravel() for n, v in zip(sum(registers, []), values)}
     outs = [f"x{r}" for r in range(len(registers[2]))]
 
     def operand(names):
         return "{{" + ", ".join("{" + n + "}" for n in names) + "}}"
-    text = (f"mma.sync.aligned.m16n8k{k}.row.col{'.satfinite' if satfinite else ''}."
+    text = (f"mma.sync.aligned.m{m}n8k{k}.row.col{'.satfinite' if satfinite else ''}."
             f"{acc}.{a_type}.{b_type}.{acc} {{{{{', '.join(outs)}}}}}, " +
             ", ".join(operand(n) for n in registers))
     # fp8 and the 8-bit integers keep a fraction of the sum's bits.
@@ -127,7 +135,7 @@ def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a"):
                 return (close | (np.isnan(values) & np.isnan(reference))).all(1)
         cases.append(Case(f"{text}; mov.b32 {{d}}, {name}", 32, expected,
                           setup=f".reg .b32 {', '.join(outs)};"))
-    suite.group(f"m16n8k{k}-{a_type}-{b_type}-{acc}{'-exact' if exact else ''}"
+    suite.group(f"m{m}n8k{k}-{a_type}-{b_type}-{acc}{'-exact' if exact else ''}"
                 f"{'-satfinite' if satfinite else ''}", inputs, cases, target)
 
 
@@ -140,10 +148,57 @@ for exact in (True, False):
         check(k, "tf32", "tf32", "f32", exact)
     for a in ("e4m3", "e5m2"):
         for b in ("e4m3", "e5m2"):
-            check(32, a, b, "f32", exact)
+            for k in (16, 32):
+                check(k, a, b, "f32", exact)
+                check(k, a, b, "f16", exact)
 for k in (16, 32):
     for a in ("s8", "u8"):
         for b in ("s8", "u8"):
             for satfinite in (False, True):
                 check(k, a, b, "s32", True, satfinite)
+                if k == 16:
+                    check(k, a, b, "s32", True, satfinite, m=8)
+for a in ("s4", "u4"):
+    for b in ("s4", "u4"):
+        for k, m in ((32, 8), (32, 16), (64, 16)):
+            check(k, a, b, "s32", True, satfinite=True, m=m)
+            check(k, a, b, "s32", True, m=m)
+
+
+def check_double(m, k):
+    """f64: one rounding a product, in the order of K, by exact fractions."""
+    a, b, c = (rng.normal(0, 1, shape) * 2.0 ** rng.integers(-30, 31, shape)
+               for shape in ((TILES, m, k), (TILES, k, 8), (TILES, m, 8)))
+    want = c.copy()
+    for tile, row, column in np.ndindex(want.shape):
+        for e in range(k):
+            want[tile, row, column] = float(
+                Fraction(a[tile, row, e]) * Fraction(b[tile, e, column]) +
+                Fraction(want[tile, row, column]))
+    groups = m // 8
+    inputs = {}
+    for r in range(k // 4 * groups):
+        inputs[f"a{r}"] = a[:, group + r % groups * 8, r // groups * 4 + member]
+    for r in range(k // 4):
+        inputs[f"b{r}"] = b[:, r * 4 + member, group]
+
+    def accumulators(matrix):
+        return [matrix[:, group + r // 2 * 8, member * 2 + r % 2] for r in range(2 * groups)]
+    inputs.update({f"c{r}": v for r, v in enumerate(accumulators(c))})
+    names = [[n for n in inputs if n[0] == which] for which in "abc"]
+    inputs = {n: np.ascontiguousarray(v).view(np.uint64).ravel() for n, v in inputs.items()}
+    outs = [f"x{r}" for r in range(2 * groups)]
+    operands = ", ".join("{{" + ", ".join("{" + n + "}" for n in part) + "}}"
+                         for part in names)
+    text = (f"mma.sync.aligned.m{m}n8k{k}.row.col.f64.f64.f64.f64 "
+            f"{{{{{', '.join(outs)}}}}}, {operands}")
+    expected = [np.ascontiguousarray(v).view(np.uint64).ravel() for v in accumulators(want)]
+    suite.group(f"m{m}n8k{k}-f64", inputs, [
+        Case(f"{text}; mov.b64 {{d}}, {name}", 64, value,
+             setup=f".reg .f64 {', '.join(outs)};") for name, value in zip(outs, expected)])
+
+
+check_double(8, 4)
+for k in (4, 8, 16):
+    check_double(16, k)
 suite.finish()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma of every type and swizzle and many shapes against NumPy. Matrices lie in
-shared memory as the PTX manual lays them out: core matrices of 8 rows of 16 bytes
-without a swizzle; with one, rows of 32, 64 or 128 bytes whose 16-byte pieces are
-exchanged within groups of 8 rows."""
+"""wgmma of every type, swizzle and major-ness and many shapes against NumPy.
+Matrices lie in shared memory as the PTX manual lays them out: core matrices of 8
+rows of 16 bytes without a swizzle; with one, rows of 32, 64 or 128 bytes whose
+16-byte pieces are exchanged within groups of 8 rows."""
 import os
 import sys
 
@@ -41,8 +41,31 @@ def image(matrix, row_bytes):
     return atom.ravel(), 16, 8 * row_bytes
 
 
+def transposed_image(matrix, row_bytes):
+    """The same of an MN-major matrix (rows, 16) of 16-bit elements: rows of
+    memory run along K, and 8 of them form a group; pieces of 8 elements along M
+    or N. Every part is placed by its own strides."""
+    pieces = np.ascontiguousarray(matrix.T).view(np.uint8).reshape(16, -1, 16)
+    count, per_row = pieces.shape[1], row_bytes // 16
+    if row_bytes == 16:
+        leading, stride = 128 * count, 128
+        along_k, along_pieces = leading, stride
+    else:
+        leading, stride = 16 * row_bytes, 8 * row_bytes
+        along_k, along_pieces = stride, leading
+    memory = np.zeros(2 * along_k + -(-count // per_row) * max(along_pieces, 1) +
+                      1024, np.uint8)
+    for k in range(16):
+        for c in range(count):
+            at = (k // 8 * along_k + k % 8 * row_bytes +
+                  c // per_row * along_pieces + c % per_row * 16)
+            at ^= (at // 128 % per_row) * 16 if row_bytes > 16 else 0
+            memory[at:at + 16] = pieces[k, c]
+    return memory, leading, stride
+
+
 def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
-        accumulate=True):
+        accumulate=True, majors=(0, 0), magnitude=3, saturate=False):
     """One product of 64 x n x 32 bytes."""
     global ran
     mode, row_bytes = SWIZZLES[swizzle]
@@ -52,16 +75,25 @@ def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
         if kind in ("s8", "u8"):
             info = np.iinfo(TYPES[kind])
             return rng.integers(info.min, info.max + 1, shape).astype(TYPES[kind])
-        return rng.integers(-3, 4, shape).astype(TYPES[kind])
+        return rng.integers(-magnitude, magnitude + 1, shape).astype(TYPES[kind])
     a, b = numbers(a_type, (64, k)), numbers(b_type, (n, k))
-    integer = d_type == "s32"
-    d = rng.integers(-99, 99, (64, n)).astype(np.int32 if integer else np.float32)
+    integer, half = d_type == "s32", d_type == "f16"
+    d = rng.integers(-99, 99, (64, n)).astype(
+        np.int32 if integer else np.float16 if half else np.float32)
+    if saturate:
+        d = np.where(d < 0, -2**31, 2**31 - 1).astype(np.int32)
     wide = np.int64 if integer else np.float64
     product = a.astype(np.float32).astype(wide) @ b.astype(np.float32).astype(wide).T \
         * signs[0] * signs[1]
-    want = product + (d if accumulate else 0)
+    want = product + (d.astype(wide) if accumulate else 0)
+    if saturate:
+        want = np.clip(want, -2**31, 2**31 - 1)
+    # One rounding of the exact sum.
+    with np.errstate(over="ignore"):
+        want = want.astype(d.dtype)
 
-    images = [image(a, row_bytes), image(b, row_bytes)]
+    images = [(transposed_image if major else image)(matrix, row_bytes)
+              for matrix, major in zip((a, b), majors)]
     memory = np.zeros(48 * 1024, np.uint8)
     for place, (data, _, _) in zip(PLACE, images):
         memory[place:place + len(data)] = data
@@ -72,19 +104,27 @@ def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
     j = np.arange(n // 2)[:, None]
     row = warp * 16 + g + 8 * (j // 2 % 2)
     col = j // 4 * 8 + t * 2 + j % 2
-    np.save(f"{directory}/d.npy", np.ascontiguousarray(d[row, col]).view(np.uint32))
+    held = d[row, col]
+    if half:
+        # Two to a register.
+        held = held.reshape(n // 4, 2, 128).transpose(0, 2, 1)
+    np.save(f"{directory}/d.npy", np.ascontiguousarray(held).view(np.uint32)
+            .reshape(-1, 128))
+    count = n // 4 if half else n // 2
     words = np.ascontiguousarray(a).view(np.uint32).reshape(64, 8)
     r = np.arange(4)[:, None]
     np.save(f"{directory}/a.npy", words[warp * 16 + g + 8 * (r % 2), t + 4 * (r // 2)])
 
-    registers = ", ".join(f"%d{i}" for i in range(n // 2))
+    registers = ", ".join(f"%d{i}" for i in range(count))
     kind = "b32"
-    load = "\n".join(f"  ld.global.{kind} %d{i}, [%rd1+{512 * i}];" for i in range(n // 2))
-    store = "\n".join(f"  st.global.{kind} [%rd1+{512 * i}], %d{i};" for i in range(n // 2))
+    load = "\n".join(f"  ld.global.{kind} %d{i}, [%rd1+{512 * i}];" for i in range(count))
+    store = "\n".join(f"  st.global.{kind} [%rd1+{512 * i}], %d{i};" for i in range(count))
     load_a = "\n".join(f"  ld.global.b32 %a{i}, [%rd2+{512 * i}];" for i in range(4))
     first = "{%a0, %a1, %a2, %a3}" if from_registers else "%da"
     scales = "" if integer else f", {signs[0]}, {signs[1]}"
-    majors = "" if a_type not in ("f16", "bf16") else ", 0" if from_registers else ", 0, 0"
+    major_text = "" if a_type not in ("f16", "bf16") else f", {majors[1]}" \
+        if from_registers else f", {majors[0]}, {majors[1]}"
+    modifier = ".satfinite" if saturate else ""
 
     def descriptor(which):
         _, leading, stride = images[which]
@@ -95,7 +135,7 @@ def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
 .visible .entry product(.param .u64 memory, .param .u64 d, .param .u64 a)
 {{
   .shared .align 1024 .b8 shared[49152];
-  .reg .pred %p; .reg .b32 %r<8>, %d<{n // 2}>, %a<4>; .reg .b64 %rd<8>, %da, %db;
+  .reg .pred %p; .reg .b32 %r<8>, %d<{count}>, %a<4>; .reg .b64 %rd<8>, %da, %db;
   ld.param.u64 %rd0, [memory];
   ld.param.u64 %rd1, [d];
   ld.param.u64 %rd2, [a];
@@ -128,8 +168,8 @@ $copy:
   or.b64 %db, %rd4, {descriptor(1):#x};
   setp.ne.u32 %p, {int(accumulate)}, 0;
   wgmma.fence.sync.aligned;
-  wgmma.mma_async.sync.aligned.m64n{n}k{k}.{d_type}.{a_type}.{b_type} {{{registers}}},
-    {first}, %db, %p{scales}{majors};
+  wgmma.mma_async.sync.aligned.m64n{n}k{k}{modifier}.{d_type}.{a_type}.{b_type} {{{registers}}},
+    {first}, %db, %p{scales}{major_text};
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
 {store}
@@ -143,9 +183,12 @@ $copy:
                        "--tool", "all", "--arg", f"{directory}/memory.npy", "--arg",
                        f"{directory}/d.npy=>{directory}/out.npy", "--arg",
                        f"{directory}/a.npy"])
-    name = (n, a_type, b_type, d_type, swizzle, from_registers, signs, accumulate)
+    name = (n, a_type, b_type, d_type, swizzle, from_registers, signs, accumulate,
+            majors, magnitude, saturate)
     assert done.returncode == 0 and done.stderr == "0 findings\n", (name, done.stderr)
     out = np.load(f"{directory}/out.npy").view(d.dtype)
+    if half:
+        out = out.reshape(count, 128, 2).transpose(0, 2, 1).reshape(n // 2, 128)
     got = np.zeros((64, n), d.dtype)
     got[row, col] = out
     np.testing.assert_array_equal(got, want, str(name))
@@ -166,4 +209,19 @@ for n in (24, 40, 96, 128, 136, 192, 256):
         run(n, "e4m3", "e4m3", "f32", "64", from_registers=True)
 for signs in ((-1, 1), (1, -1), (-1, -1)):
     run(16, "f16", "f16", "f32", "32", signs=signs)
+# Half accumulators, also where sums must be rounded or overflow to infinity.
+for types in [("f16", "f16")] + [(x, y) for x in ("e4m3", "e5m2")
+                                 for y in ("e4m3", "e5m2")]:
+    for n, swizzle, magnitude in ((8, "128", 3), (24, "none", 60), (64, "64", 400)):
+        run(n, *types, "f16", swizzle, magnitude=magnitude)
+        run(n, *types, "f16", swizzle, from_registers=True, accumulate=False,
+            magnitude=magnitude)
+# MN-major matrices: n as wide as a row of the swizzle.
+for kind in ("f16", "bf16"):
+    for majors in ((1, 0), (0, 1), (1, 1)):
+        for swizzle, n in (("none", 24), ("32", 48), ("64", 64), ("128", 128)):
+            run(n, kind, kind, "f32", swizzle, majors=majors)
+        run(64, kind, kind, "f32", "128", from_registers=True, majors=(0, majors[1]))
+run(64, "f16", "f16", "f16", "128", majors=(1, 1), signs=(-1, 1))
+run(16, "s8", "u8", "s32", "128", saturate=True)
 print(f"{ran} products agree")
