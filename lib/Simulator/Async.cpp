@@ -21,6 +21,31 @@ char *ptxsim::copyTarget(const PendingCopy &copy, uint64_t address,
                  space, mode);
 }
 
+void ptxsim::moveElements(const PendingCopy &copy, char *to, const char *from,
+                          uint64_t bytes) {
+  if (!copy.apply) {
+    memmove(to, from, bytes);
+    return;
+  }
+  for (uint64_t k = 0; k < bytes; k += copy.elementBytes) {
+    uint64_t value = 0;
+    memcpy(&value, from + k, copy.elementBytes);
+    copy.apply(*copy.warp, to + k, value);
+  }
+}
+
+static AccessMode writeMode(const PendingCopy &copy) {
+  return copy.apply ? AccessMode::Atomic : AccessMode::Write;
+}
+
+static void landStore(const PendingCopy &copy) {
+  uint32_t align = copy.apply ? copy.elementBytes : copy.bytes;
+  char *to = copyTarget(copy, copy.dst, copy.bytes, align, Space::Shared,
+                        writeMode(copy));
+  if (to)
+    moveElements(copy, to, copy.value, copy.bytes);
+}
+
 static void landLinear(const PendingCopy &copy, uint64_t dst) {
   uint32_t align = copy.kind == CopyKind::Small ? copy.bytes : 16;
   uint32_t read = std::min(copy.sourceBytes, copy.bytes);
@@ -31,19 +56,18 @@ static void landLinear(const PendingCopy &copy, uint64_t dst) {
     if (!from)
       return;
   }
-  char *to = copyTarget(copy, dst, copy.bytes, align, copy.dstSpace,
-                        AccessMode::Write);
+  char *to =
+      copyTarget(copy, dst, copy.bytes, align, copy.dstSpace, writeMode(copy));
   if (!to)
     return;
   if (read)
-    memmove(to, from, read);
+    moveElements(copy, to, from, read);
   memset(to + read, 0, copy.bytes - read);
 }
 
 void ptxsim::land(PendingCopy &copy) {
   Block &block = *copy.warp->block;
-  AsyncScope scope(*copy.warp, copy.kind != CopyKind::Small &&
-                                   copy.kind != CopyKind::ArriveWhenDone);
+  AsyncScope scope(*copy.warp, copy.kind >= CopyKind::Bulk);
   clearPending(copy);
   switch (copy.kind) {
   case CopyKind::ArriveWhenDone:
@@ -52,6 +76,11 @@ void ptxsim::land(PendingCopy &copy) {
   case CopyKind::TensorLoad:
   case CopyKind::TensorStore:
     landTensor(copy);
+    return;
+  case CopyKind::Store:
+    landStore(copy);
+    completeTransaction(*copy.warp, *copy.inst, copy.lane, copy.barrier,
+                        copy.bytes);
     return;
   default:
     break;

@@ -20,6 +20,8 @@ enum class CopyKind : uint8_t {
   Small,
   /// cp.async.mbarrier.arrive: when the thread's copies before it are done.
   ArriveWhenDone,
+  /// st.async and red.async: a value of a register.
+  Store,
   /// Bulk copies: between linear ranges, or with a tensor map.
   Bulk,
   TensorLoad,
@@ -43,6 +45,12 @@ struct PendingCopy {
   uint64_t barrier = 0;
   /// Blocks of the cluster that receive it, 0: only the one addressed.
   uint32_t multicast = 0;
+  /// Elements are combined with those at the destination, null: they replace
+  /// them.
+  AtomicApply apply = nullptr;
+  uint8_t elementBytes = 0;
+  /// Of a Store.
+  char value[16] = {};
   TensorMapSpec map;
   int32_t coordinates[5] = {};
 };
@@ -97,7 +105,13 @@ void finishAsync(Block &block);
 
 /// Performs a copy and what depends on it.
 void land(PendingCopy &copy);
+/// Moves `bytes` to their destination, combining elements where the copy says.
+void moveElements(const PendingCopy &copy, char *to, const char *from,
+                  uint64_t bytes);
 void landTensor(PendingCopy &copy);
+/// How elements of a tensor are combined; null if they cannot be.
+AtomicApply tensorReduction(AtomicOp op, TensorMapType type);
+unsigned tensorElementBytes(TensorMapType type);
 /// Refuses what tensor maps can say and copies here cannot do.
 Status checkTensorCopy(const TensorMapSpec &spec);
 /// Host memory of a copy's end, checked; null if it is not accessible.

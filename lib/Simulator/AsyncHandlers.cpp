@@ -91,6 +91,25 @@ void ptxsim::cpArriveHandler(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
+void ptxsim::asyncStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    PendingCopy copy = start(w, i, l, CopyKind::Store);
+    copy.dst = absoluteShared(*w.block, addressOperand(w, i, 0, l));
+    copy.barrier = absoluteShared(*w.block, addressOperand(w, i, 2, l));
+    copy.hasBarrier = true;
+    copy.apply = reinterpret_cast<AtomicApply>(i.imm);
+    copy.elementBytes = i.size;
+    copy.bytes = copy.sourceBytes = uint32_t(i.size) * i.count;
+    for (unsigned k = 0; k < i.count; ++k) {
+      uint64_t value = operandValue(w, i, 4 + k, l);
+      memcpy(copy.value + k * i.size, &value, i.size);
+    }
+    markPending(copy);
+    asyncOf(*w.block).bulk.push_back(copy);
+  }
+}
+
 /// Flags of bulk copies.
 void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -105,6 +124,10 @@ void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
     copy.src =
         copy.srcSpace == Space::Shared ? absoluteShared(*w.block, src) : src;
     copy.bytes = copy.sourceBytes = w.reg<uint32_t>(i.a)[l];
+    if (i.flags & BulkReduce) {
+      copy.apply = reinterpret_cast<AtomicApply>(i.imm);
+      copy.elementBytes = i.size;
+    }
     if (copy.bytes % 16) {
       report(w, i, l, MemCheck, "misaligned",
              "bulk copy of " + std::to_string(copy.bytes) +
@@ -153,6 +176,12 @@ void ptxsim::tensorHandler(Warp &w, const Inst &i, uint32_t mask) {
       usable = Status::error("the tensor map has rank " +
                              std::to_string(spec->rank) + ", the copy " +
                              std::to_string(i.count));
+    if (usable.ok() && i.flags & BulkReduce) {
+      copy.apply = tensorReduction(AtomicOp(i.op), spec->type);
+      copy.elementBytes = uint8_t(tensorElementBytes(spec->type));
+      if (!copy.apply)
+        usable = Status::error("the tensor map's type has no such reduction");
+    }
     if (!usable.ok()) {
       report(w, i, l, MemCheck, "bad-tensor-map", usable.message(),
              &mapAddress);

@@ -6,13 +6,22 @@
 
 namespace ptxsim {
 
-/// Inst::flags of bulk copies.
-enum : uint8_t { BulkToGlobal = 1, BulkFromShared = 2, BulkMulticast = 4 };
+/// Inst::flags of bulk copies. BulkReduce: Inst::op is the AtomicOp and, but
+/// for tensors, Inst::imm the function and Inst::size the element's bytes.
+enum : uint8_t {
+  BulkToGlobal = 1,
+  BulkFromShared = 2,
+  BulkMulticast = 4,
+  BulkReduce = 8
+};
 
 void cpAsyncHandler(Warp &, const Inst &, uint32_t);
 void cpCommitHandler(Warp &, const Inst &, uint32_t);
 void cpWaitHandler(Warp &, const Inst &, uint32_t);
 void cpArriveHandler(Warp &, const Inst &, uint32_t);
+/// st.async and red.async: addresses of the place and of the barrier, then
+/// Inst::count values of Inst::size bytes; Inst::imm: the reduction or null.
+void asyncStoreHandler(Warp &, const Inst &, uint32_t);
 void bulkHandler(Warp &, const Inst &, uint32_t);
 void tensorHandler(Warp &, const Inst &, uint32_t);
 void bulkCommitHandler(Warp &, const Inst &, uint32_t);

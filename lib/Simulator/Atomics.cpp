@@ -129,72 +129,114 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
-template <typename T> Handler pickInteger(AtomicOp op) {
+template <typename T, AtomicOp Op>
+uint64_t applyBits(Warp &w, char *p, uint64_t value) {
+  T b = bitCast<T>(typename Word<T>::Type(value));
+  return applyAt<T, Op>(w, p, b, b);
+}
+
+template <typename T, AtomicOp Op> AtomicForm form() {
+  return {atomic<T, Op>, applyBits<T, Op>};
+}
+
+template <typename T> AtomicForm pickInteger(AtomicOp op) {
   switch (op) {
   case AtomicOp::Add:
-    return atomic<T, AtomicOp::Add>;
+    return form<T, AtomicOp::Add>();
   case AtomicOp::Min:
-    return atomic<T, AtomicOp::Min>;
+    return form<T, AtomicOp::Min>();
   case AtomicOp::Max:
-    return atomic<T, AtomicOp::Max>;
+    return form<T, AtomicOp::Max>();
   default:
-    return nullptr;
+    return {};
   }
 }
 
-template <typename T> Handler pickBits(AtomicOp op) {
+template <typename T> AtomicForm pickBits(AtomicOp op) {
   switch (op) {
   case AtomicOp::And:
-    return atomic<T, AtomicOp::And>;
+    return form<T, AtomicOp::And>();
   case AtomicOp::Or:
-    return atomic<T, AtomicOp::Or>;
+    return form<T, AtomicOp::Or>();
   case AtomicOp::Xor:
-    return atomic<T, AtomicOp::Xor>;
+    return form<T, AtomicOp::Xor>();
   case AtomicOp::Exch:
-    return atomic<T, AtomicOp::Exch>;
+    return form<T, AtomicOp::Exch>();
   case AtomicOp::Cas:
-    return atomic<T, AtomicOp::Cas>;
+    return form<T, AtomicOp::Cas>();
   default:
-    return nullptr;
+    return {};
   }
+}
+
+template <typename T> AtomicForm pickFloat(AtomicOp op) {
+  return op == AtomicOp::Add ? form<T, AtomicOp::Add>() : AtomicForm();
 }
 
 } // namespace
 
-Handler ptxsim::atomicHandler(AtomicOp op, Type type) {
-  bool isAdd = op == AtomicOp::Add;
+AtomicForm ptxsim::atomicForm(AtomicOp op, Type type) {
   switch (type) {
   case Type::B16:
-    return op == AtomicOp::Cas ? Handler(atomic<uint16_t, AtomicOp::Cas>)
-                               : nullptr;
+    return op == AtomicOp::Cas ? form<uint16_t, AtomicOp::Cas>() : AtomicForm();
   case Type::B32:
     return pickBits<uint32_t>(op);
   case Type::B64:
     return pickBits<uint64_t>(op);
+  case Type::B128:
+    return op == AtomicOp::Exch || op == AtomicOp::Cas
+               ? AtomicForm{atomicWideHandler, nullptr}
+               : AtomicForm();
   case Type::U32:
-    return op == AtomicOp::Inc   ? atomic<uint32_t, AtomicOp::Inc>
-           : op == AtomicOp::Dec ? atomic<uint32_t, AtomicOp::Dec>
+    return op == AtomicOp::Inc   ? form<uint32_t, AtomicOp::Inc>()
+           : op == AtomicOp::Dec ? form<uint32_t, AtomicOp::Dec>()
                                  : pickInteger<uint32_t>(op);
   case Type::S32:
     return pickInteger<int32_t>(op);
   case Type::U64:
     return pickInteger<uint64_t>(op);
   case Type::S64:
-    return op == AtomicOp::Add ? Handler(atomic<uint64_t, AtomicOp::Add>)
-                               : pickInteger<int64_t>(op);
+    return pickInteger<int64_t>(op);
   case Type::F32:
-    return isAdd ? Handler(atomic<float, AtomicOp::Add>) : nullptr;
+    return pickFloat<float>(op);
   case Type::F64:
-    return isAdd ? Handler(atomic<double, AtomicOp::Add>) : nullptr;
+    return pickFloat<double>(op);
   case Type::F16:
-    return isAdd ? Handler(atomic<HalfValue, AtomicOp::Add>) : nullptr;
+    return pickFloat<HalfValue>(op);
   case Type::BF16:
-    return isAdd ? Handler(atomic<BFloatValue, AtomicOp::Add>) : nullptr;
+    return pickFloat<BFloatValue>(op);
   case Type::F16x2:
-    return isAdd ? Handler(atomic<HalfPair, AtomicOp::Add>) : nullptr;
+    return pickFloat<HalfPair>(op);
   case Type::BF16x2:
-    return isAdd ? Handler(atomic<BFloatPair, AtomicOp::Add>) : nullptr;
+    return pickFloat<BFloatPair>(op);
   default:
-    return nullptr;
+    return {};
+  }
+}
+
+/// What it gives back makes a kernel run on one worker, and blocks of one
+/// worker take turns between instructions: no other access comes in between.
+void ptxsim::atomicWideHandler(Warp &w, const Inst &i, uint32_t mask) {
+  constexpr unsigned bytes = 16;
+  uint64_t addresses[32];
+  forLanes(mask, [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
+  if (w.block->launch->instrumented)
+    countAccess(w, i, mask, addresses, bytes, AccessMode::Atomic);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    char *p = resolve(w, i, l, addresses[l], bytes, bytes, i.space,
+                      AccessMode::Atomic);
+    char old[bytes] = {};
+    if (p) {
+      memcpy(old, p, bytes);
+      const char *value = w.regs + i.b + l * bytes;
+      // cas: c is what takes the place of b.
+      if (i.c != noSlot)
+        value = memcmp(old, value, bytes) == 0 ? w.regs + i.c + l * bytes : old;
+      w.modifications += memcmp(p, value, bytes) != 0;
+      memcpy(p, value, bytes);
+    }
+    if (i.dst != noSlot)
+      memcpy(w.regs + i.dst + l * bytes, old, bytes);
   }
 }

@@ -55,7 +55,8 @@ void ptxsim::resetShadow(Block &block) {
 /// Shared range a copy will write, within its own block.
 static bool pendingRange(const PendingCopy &copy, Block *&block,
                          uint32_t &offset, uint32_t &bytes) {
-  if (copy.kind != CopyKind::Small && copy.kind != CopyKind::Bulk)
+  if (copy.kind != CopyKind::Small && copy.kind != CopyKind::Bulk &&
+      copy.kind != CopyKind::Store)
     return false;
   if (copy.dstSpace != Space::Shared || copy.multicast)
     return false;

@@ -3,8 +3,11 @@
 // Exchanges between the lanes of a warp. The executor has gathered the lanes of
 // the member mask: a handler's mask is one complete member set.
 #include "Decoder.h"
+#include "FloatFormats.h"
 #include "Handlers.h"
 #include "State.h"
+
+#include <cmath>
 
 using namespace ptxsim;
 
@@ -98,6 +101,34 @@ void ptxsim::matchHandler(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [=, &result](unsigned l) { d[l] = result[l]; });
   if (i.numOperands)
     w.setPred(w.operands[i.operands].slot, allEqual, mask);
+}
+
+/// Inst::flags of redux.f32.
+enum : uint8_t { ReduxAbs = 1, ReduxNaN = 2 };
+
+/// min and max of f32: NaNs count only with .NaN, or where there is nothing
+/// else; -0 is less than +0.
+void ptxsim::reduxFloatHandler(Warp &w, const Inst &i, uint32_t mask) {
+  float *d = w.reg<float>(i.dst);
+  const uint32_t *a = w.reg<uint32_t>(i.a);
+  float result = 0;
+  bool found = false, sawNaN = false;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint32_t bits = a[__builtin_ctz(m)];
+    float value = bitCast<float>(i.flags & ReduxAbs ? bits & 0x7fffffff : bits);
+    if (value != value) {
+      sawNaN = true;
+      continue;
+    }
+    bool less = value < result || (value == result && std::signbit(value));
+    bool greater = value > result || (value == result && std::signbit(result));
+    if (!found || (i.op == Min ? less : greater))
+      result = value;
+    found = true;
+  }
+  if (!found || (sawNaN && i.flags & ReduxNaN))
+    result = bitCast<float>(canonicalNaN32);
+  forLanes(mask, [=](unsigned l) { d[l] = result; });
 }
 
 /// flags: bit 0 signed.
@@ -228,6 +259,17 @@ void decodeRedux(Statement &s) {
     s.fail("redux needs .sync");
   int op = s.takeOneOf({"add", "min", "max", "and", "or", "xor"});
   Type type = s.needType();
+  if (type == Type::F32 && (op == Min || op == Max)) {
+    if (!s.expectOperands(3))
+      return;
+    s.inst.flags =
+        (s.take("abs") ? ReduxAbs : 0) | (s.take("NaN") ? ReduxNaN : 0);
+    s.inst.dst = s.dst(0, type);
+    s.inst.a = s.src(1, type);
+    s.emitCollective(InstClass::Shuffle, reduxFloatHandler, s.operand(2),
+                     uint8_t(op));
+    return;
+  }
   bool logic = op >= And;
   if (op < 0 ||
       (logic ? type != Type::B32 : type != Type::U32 && type != Type::S32)) {

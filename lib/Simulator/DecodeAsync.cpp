@@ -117,13 +117,33 @@ bool takeDirection(Statement &s, uint8_t &flags) {
              : s.fail("expected .mbarrier::complete_tx::bytes");
 }
 
-void decodeBulkCopy(Statement &s) {
-  uint8_t flags = 0;
+/// Operation and type of cp.reduce.async.bulk.
+bool takeReduction(Statement &s, Inst &inst) {
+  AtomicOp op;
+  if (!takeAtomicOp(s, op))
+    return false;
+  bool noftz = s.take("noftz");
+  Type type = s.needType();
+  AtomicForm form = atomicForm(op, type);
+  bool known = form.apply && op != AtomicOp::Exch && op != AtomicOp::Cas &&
+               noftz == (type == Type::F16 || type == Type::BF16);
+  if (!known)
+    return s.fail("unsupported operation or type of a bulk reduction");
+  inst.op = uint8_t(op);
+  inst.imm = reinterpret_cast<int64_t>(form.apply);
+  inst.size = uint8_t(sizeOf(type));
+  return true;
+}
+
+void decodeBulkCopy(Statement &s, bool isReduction) {
+  uint8_t flags = isReduction ? BulkReduce : 0;
   if (!takeDirection(s, flags))
     return;
-  if (s.take("multicast::cluster"))
+  if (!isReduction && s.take("multicast::cluster"))
     flags |= BulkMulticast;
   bool policy = s.take("L2::cache_hint");
+  if (isReduction && !takeReduction(s, s.inst))
+    return;
   bool toGlobal = flags & BulkToGlobal;
   size_t operands =
       (toGlobal ? 3u : 4u) + (flags & BulkMulticast ? 1 : 0) + (policy ? 1 : 0);
@@ -145,23 +165,28 @@ void decodeBulkCopy(Statement &s) {
   s.emit(InstClass::AsyncCopy, bulkHandler);
 }
 
-void decodeTensorCopy(Statement &s) {
+void decodeTensorCopy(Statement &s, bool isReduction) {
   int rank = s.takeOneOf({"1d", "2d", "3d", "4d", "5d"}) + 1;
   if (rank == 0) {
     s.fail("a tensor copy needs .1d to .5d");
     return;
   }
-  uint8_t flags = 0;
+  uint8_t flags = isReduction ? BulkReduce : 0;
   if (!takeDirection(s, flags))
     return;
   s.take("tile");
-  if (s.take("multicast::cluster"))
+  AtomicOp op = AtomicOp::Add;
+  if (isReduction && !takeAtomicOp(s, op))
+    return;
+  s.inst.op = uint8_t(op);
+  if (!isReduction && s.take("multicast::cluster"))
     flags |= BulkMulticast;
   bool policy = s.take("L2::cache_hint");
   bool store = flags & BulkToGlobal;
   size_t operands =
       (store ? 2u : 3u) + (flags & BulkMulticast ? 1 : 0) + (policy ? 1 : 0);
-  if (!s.expectOperands(operands) || flags & BulkFromShared) {
+  if (!s.expectOperands(operands) || flags & BulkFromShared ||
+      (isReduction && !store)) {
     s.fail("unsupported form of a tensor copy");
     return;
   }
@@ -191,7 +216,8 @@ void decodeTensorCopy(Statement &s) {
 }
 
 void decodeCp(Statement &s) {
-  if (!s.take("async")) {
+  bool isReduction = s.take("reduce");
+  if (!s.take("async") || (isReduction && !s.has("bulk"))) {
     s.fail("unsupported instruction");
     return;
   }
@@ -217,7 +243,10 @@ void decodeCp(Statement &s) {
       s.emit(InstClass::AsyncCopy, prefetchHandler);
       return;
     }
-    return s.take("tensor") ? decodeTensorCopy(s) : decodeBulkCopy(s);
+    // The sums of floats depend on their order.
+    s.builder.program->orderDependent |= isReduction;
+    return s.take("tensor") ? decodeTensorCopy(s, isReduction)
+                            : decodeBulkCopy(s, isReduction);
   }
   if (s.take("commit_group")) {
     s.expectOperands(0);
@@ -325,6 +354,47 @@ void decodeGetctarank(Statement &s) {
 }
 
 } // namespace
+
+void ptxsim::decodeAsyncStore(Statement &s, bool isReduction) {
+  AtomicOp op = AtomicOp::Add;
+  s.takeScopeAndSemantics();
+  s.take("shared::cluster");
+  bool counts = s.take("mbarrier::complete_tx::bytes");
+  if (isReduction && !takeAtomicOp(s, op))
+    return;
+  int vector = isReduction ? -1 : s.takeOneOf({"v2", "v4"});
+  unsigned count = vector < 0 ? 1 : 2u << vector;
+  Type type = s.needType();
+  unsigned bytes = sizeOf(type);
+  AtomicApply apply = nullptr;
+  bool known = counts && typeInfo(type).lanes == 1 &&
+               (bytes == 4 || bytes == 8) && bytes * count <= 16;
+  if (isReduction) {
+    apply = atomicForm(op, type).apply;
+    known &= apply && op != AtomicOp::Exch && op != AtomicOp::Cas &&
+             !isFloat(type) && (bytes == 4 || op == AtomicOp::Add);
+  }
+  if (!known || !s.expectOperands(3)) {
+    s.fail("unsupported form of an asynchronous store");
+    return;
+  }
+  plainAddress(s, s.operand(0), Space::Shared);
+  plainAddress(s, s.operand(2), Space::Shared);
+  const ast::Operand &values = s.operand(1);
+  bool isVector = values.kind == ast::Operand::Vector;
+  if (isVector != (count > 1) ||
+      (isVector && values.elements.size() != count)) {
+    s.fail("expected " + std::to_string(count) + " values");
+    return;
+  }
+  for (unsigned k = 0; k < count; ++k)
+    s.addOperand(s.src(isVector ? values.elements[k] : values, type),
+                 uint8_t(bytes));
+  s.inst.imm = reinterpret_cast<int64_t>(apply);
+  s.inst.size = uint8_t(bytes);
+  s.inst.count = uint8_t(count);
+  s.emit(InstClass::AsyncCopy, asyncStoreHandler);
+}
 
 const DecodeEntry ptxsim::asyncDecoders[] = {{"cp", decodeCp},
                                              {"mbarrier", decodeMbarrier},

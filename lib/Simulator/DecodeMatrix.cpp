@@ -21,8 +21,7 @@ bool addRegisters(Statement &s, const ast::Operand &vector, size_t count,
                   std::to_string(given));
   for (size_t k = 0; k < count; ++k) {
     const ast::Operand &element = isVector ? vector.elements[k] : vector;
-    s.addOperand(written ? s.dst(element, type) : s.src(element, type),
-                 width);
+    s.addOperand(written ? s.dst(element, type) : s.src(element, type), width);
   }
   return !s.failed();
 }
@@ -127,8 +126,8 @@ bool takeTypes(Statement &s, size_t count, std::string_view *names) {
 /// mma of f64: m8n8k4, m16n8k4, m16n8k8 and m16n8k16.
 void decodeMmaDouble(Statement &s, unsigned m, unsigned n, unsigned k) {
   s.take("rn");
-  bool fits = n == 8 && (m == 16 ? k == 4 || k == 8 || k == 16
-                                 : m == 8 && k == 4);
+  bool fits =
+      n == 8 && (m == 16 ? k == 4 || k == 8 || k == 16 : m == 8 && k == 4);
   if (!fits) {
     s.fail("unsupported shape or types");
     return;
@@ -168,12 +167,11 @@ void decodeMma(Statement &s) {
   bool single = names[0] == "f32" && names[3] == "f32";
   bool integer = names[0] == "s32" && names[3] == "s32";
   bool sameBits = matrixBits(shape.a) == matrixBits(shape.b);
-  bool typesFit =
-      isInteger(shape.a) ? integer && isInteger(shape.b) && sameBits
-      : isFp8(shape.a)
-          ? (single || half) && isFp8(shape.b)
-          : shape.a == shape.b &&
-                (single || (half && shape.a == MatrixType::F16));
+  bool typesFit = isInteger(shape.a) ? integer && isInteger(shape.b) && sameBits
+                  : isFp8(shape.a)
+                      ? (single || half) && isFp8(shape.b)
+                      : shape.a == shape.b &&
+                            (single || (half && shape.a == MatrixType::F16));
   // Rows of 16 or 32 bytes; 8 of 16 bytes where the elements are integers.
   unsigned rowBytes = k * matrixBits(shape.a) / 8;
   shape.eightRows = m == 8;
@@ -218,13 +216,13 @@ void decodeWgmmaProduct(Statement &s) {
   bool half = names[0] == "f16";
   bool floating = names[0] == "f32" || half;
   bool typesFit = isInteger(shape.a) ? integer && isInteger(shape.b)
-                  : isFp8(shape.a) ? floating && isFp8(shape.b)
-                                   : floating && shape.a == shape.b;
+                  : isFp8(shape.a)   ? floating && isFp8(shape.b)
+                                     : floating && shape.a == shape.b;
   if (half && !isFp8(shape.a) && shape.a != MatrixType::F16)
     typesFit = false;
-  if (!typesFit || (shape.saturate && !integer) || m != 64 || n % 8 || n == 0 || n > 256 ||
-      matrixBits(shape.a) != matrixBits(shape.b) || matrixBits(shape.a) < 8 ||
-      k * matrixBits(shape.a) != 256) {
+  if (!typesFit || (shape.saturate && !integer) || m != 64 || n % 8 || n == 0 ||
+      n > 256 || matrixBits(shape.a) != matrixBits(shape.b) ||
+      matrixBits(shape.a) < 8 || k * matrixBits(shape.a) != 256) {
     s.fail("unsupported shape or types");
     return;
   }
@@ -271,8 +269,7 @@ void decodeWgmmaProduct(Statement &s) {
       return;
     }
     if (major)
-      s.inst.flags |=
-          i + 1 == majors ? WgmmaTransposeB : WgmmaTransposeA;
+      s.inst.flags |= i + 1 == majors ? WgmmaTransposeB : WgmmaTransposeA;
   }
   shape.n = uint16_t(n);
   shape.k = uint8_t(k);

@@ -133,28 +133,18 @@ void decodeAccess(Statement &s, AccessKind kind) {
 }
 
 void decodeLoad(Statement &s) { decodeAccess(s, AccessKind::Load); }
-void decodeStore(Statement &s) { decodeAccess(s, AccessKind::Store); }
+void decodeStore(Statement &s) {
+  if (s.take("async"))
+    return decodeAsyncStore(s, /*isReduction=*/false);
+  decodeAccess(s, AccessKind::Store);
+}
 
 void decodeAtomic(Statement &s, bool isRed) {
-  struct Row {
-    std::string_view name;
-    AtomicOp op;
-  };
-  static constexpr Row rows[] = {
-      {"add", AtomicOp::Add},   {"min", AtomicOp::Min}, {"max", AtomicOp::Max},
-      {"and", AtomicOp::And},   {"or", AtomicOp::Or},   {"xor", AtomicOp::Xor},
-      {"exch", AtomicOp::Exch}, {"cas", AtomicOp::Cas}, {"inc", AtomicOp::Inc},
-      {"dec", AtomicOp::Dec}};
-  const Row *row = nullptr;
-  for (const Row &candidate : rows)
-    if (s.take(candidate.name)) {
-      row = &candidate;
-      break;
-    }
-  if (!row) {
-    s.fail("an operation such as .add is missing");
+  if (isRed && s.take("async"))
+    return decodeAsyncStore(s, /*isReduction=*/true);
+  AtomicOp op;
+  if (!takeAtomicOp(s, op))
     return;
-  }
   s.takeScopeAndSemantics();
   bool cluster = s.has("shared::cluster");
   Space space = s.takeSpace();
@@ -169,21 +159,21 @@ void decodeAtomic(Statement &s, bool isRed) {
     return;
   }
   size_t first = isRed ? 0 : 1;
-  bool isCas = row->op == AtomicOp::Cas;
+  bool isCas = op == AtomicOp::Cas;
   size_t operands = first + (isCas ? 3 : 2);
   if (!s.expectOperands(operands + policy) || s.failed())
     return;
   if (policy)
     s.src(operands, Type::B64);
-  if (isRed && (isCas || row->op == AtomicOp::Exch)) {
-    s.fail("red has no ." + std::string(row->name));
+  if (isRed && (isCas || op == AtomicOp::Exch)) {
+    s.fail("red has no .exch and no .cas");
     return;
   }
   bool discards = isRed || s.operand(0).kind == ast::Operand::Discard;
   s.address(s.operand(first), space);
   if (count > 1) {
     bool fits =
-        row->op == AtomicOp::Add && space != Space::Shared &&
+        op == AtomicOp::Add && space != Space::Shared &&
         ((type == Type::F32 && count <= 4) ||
          ((type == Type::F16x2 || type == Type::BF16x2) && count <= 4) ||
          type == Type::F16 || type == Type::BF16);
@@ -213,13 +203,13 @@ void decodeAtomic(Statement &s, bool isRed) {
   s.inst.flags = uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
   if (space != Space::Shared) {
     // Integer reductions give the same in any order.
-    bool commutes = discards && !isFloat(type) && (row->op <= AtomicOp::Xor);
+    bool commutes = discards && !isFloat(type) && (op <= AtomicOp::Xor);
     s.builder.program->orderDependent |= !commutes;
   }
   s.emit(InstClass::Atomic,
          space == Space::Local || space == Space::Const || space == Space::Param
              ? nullptr
-             : atomicHandler(row->op, type));
+             : atomicForm(op, type).handler);
 }
 
 void decodeAtom(Statement &s) { decodeAtomic(s, /*isRed=*/false); }
@@ -274,6 +264,15 @@ void decodeCreatePolicy(Statement &s) {
 }
 
 } // namespace
+
+bool ptxsim::takeAtomicOp(Statement &s, AtomicOp &op) {
+  int which = s.takeOneOf(
+      {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
+  if (which < 0)
+    return s.fail("an operation such as .add is missing");
+  op = AtomicOp(which);
+  return true;
+}
 
 const DecodeEntry ptxsim::memoryDecoders[] = {
     {"ld", decodeLoad},

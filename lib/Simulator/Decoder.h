@@ -8,6 +8,7 @@
 #ifndef KVCACHE_LIB_SIMULATOR_DECODER_H
 #define KVCACHE_LIB_SIMULATOR_DECODER_H
 
+#include "Handlers.h"
 #include "Isa/Isa.h"
 #include "Program.h"
 
@@ -232,6 +233,11 @@ extern const DecodeEntry asyncDecoders[];
 extern const DecodeEntry matrixDecoders[];
 extern const DecodeEntry wideDecoders[];
 
+/// Takes the operation of an atom or a reduction; false if there is none
+/// (DecodeMemory.cpp).
+bool takeAtomicOp(Statement &statement, AtomicOp &op);
+/// st.async and red.async, after these words (DecodeAsync.cpp).
+void decodeAsyncStore(Statement &statement, bool isReduction);
 /// mad.cc and madc (DecodeWide.cpp)
 void decodeMadCarry(Statement &statement);
 /// False if the statement's types are not mixed (DecodeWide.cpp).

@@ -72,8 +72,16 @@ enum class AtomicOp : uint8_t {
   Inc,
   Dec
 };
-/// Null if there is no such operation.
-Handler atomicHandler(AtomicOp op, Type type);
+/// Combines the bits of a value with those at a place; gives the old ones.
+using AtomicApply = uint64_t (*)(Warp &warp, char *place, uint64_t value);
+struct AtomicForm {
+  Handler handler = nullptr;
+  AtomicApply apply = nullptr;
+};
+/// Empty if there is no such operation.
+AtomicForm atomicForm(AtomicOp op, Type type);
+/// atom.exch and atom.cas of .b128.
+void atomicWideHandler(Warp &, const Inst &, uint32_t);
 
 // Instrumentation (Instrument.cpp)
 
@@ -86,6 +94,7 @@ void shflHandler(Warp &, const Inst &, uint32_t);
 void voteHandler(Warp &, const Inst &, uint32_t);
 void matchHandler(Warp &, const Inst &, uint32_t);
 void reduxHandler(Warp &, const Inst &, uint32_t);
+void reduxFloatHandler(Warp &, const Inst &, uint32_t);
 void electHandler(Warp &, const Inst &, uint32_t);
 void activemaskHandler(Warp &, const Inst &, uint32_t);
 void nothingHandler(Warp &, const Inst &, uint32_t);

@@ -6,17 +6,7 @@
 
 namespace ptxsim {
 
-enum class MatrixType : uint8_t {
-  F16,
-  BF16,
-  TF32,
-  E4M3,
-  E5M2,
-  S8,
-  U8,
-  S4,
-  U4
-};
+enum class MatrixType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8, S4, U4 };
 
 unsigned matrixBits(MatrixType type);
 inline bool isFp8(MatrixType type) {

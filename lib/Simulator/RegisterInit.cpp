@@ -6,9 +6,9 @@
 // the kernel runs.
 //
 // Compilers copy registers they never write where a value does not matter. So a
-// mov, a prmt of such bytes and a store are no reads: the copy is as unwritten as
-// its source, and what is put together of several is written where one of them
-// is.
+// mov, a prmt of such bytes and a store are no reads: the copy is as unwritten
+// as its source, and what is put together of several is written where one of
+// them is.
 #include "Decoder.h"
 
 #include <algorithm>

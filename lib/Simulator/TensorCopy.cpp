@@ -117,7 +117,9 @@ private:
       global = copyTarget(copy, address + uint64_t(begin) * type.bytes,
                           uint32_t(end - begin) * type.bytes, type.bytes,
                           Space::Global,
-                          toGlobal ? AccessMode::Write : AccessMode::Read);
+                          copy.apply ? AccessMode::Atomic
+                          : toGlobal ? AccessMode::Write
+                                     : AccessMode::Read);
       if (!global)
         return false;
     } else {
@@ -132,7 +134,7 @@ private:
           valid ? global + uint64_t(first + k - begin) * type.bytes : nullptr;
       if (toGlobal) {
         if (valid)
-          memcpy(other, place, type.bytes);
+          moveElements(copy, other, place, type.bytes);
       } else if (valid) {
         memcpy(place, other, type.bytes);
       } else {
@@ -152,6 +154,25 @@ private:
 };
 
 } // namespace
+
+unsigned ptxsim::tensorElementBytes(TensorMapType type) {
+  return typeRows[uint32_t(type)].bytes;
+}
+
+AtomicApply ptxsim::tensorReduction(AtomicOp op, TensorMapType type) {
+  constexpr Type types[] = {Type::None, Type::None, Type::U32, Type::S32,
+                            Type::U64,  Type::S64,  Type::F16, Type::F32,
+                            Type::F64,  Type::BF16, Type::F32, Type::None,
+                            Type::None};
+  unsigned bytes = tensorElementBytes(type);
+  bool isBits =
+      op == AtomicOp::And || op == AtomicOp::Or || op == AtomicOp::Xor;
+  Type element = !isBits      ? types[uint32_t(type)]
+                 : bytes == 4 ? Type::B32
+                 : bytes == 8 ? Type::B64
+                              : Type::None;
+  return atomicForm(op, element).apply;
+}
 
 void ptxsim::landTensor(PendingCopy &copy) {
   if (copy.kind == CopyKind::TensorStore) {

@@ -96,8 +96,8 @@ bool readMatrix(PendingWgmma &p, uint64_t bits, MatrixType type,
 }
 
 /// Element j of a lane's accumulators: half of a register where these are f16.
-double readAccumulator(const uint32_t *reg, unsigned lane, const MmaShape &shape,
-                       bool integer, unsigned j) {
+double readAccumulator(const uint32_t *reg, unsigned lane,
+                       const MmaShape &shape, bool integer, unsigned j) {
   if (shape.halfAccumulator)
     return double(halfToFloat(uint16_t(reg[lane] >> (j % 2 * 16))));
   return integer ? double(int32_t(reg[lane]))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensor copies of every rank, element size, swizzle and fill, to one block and
-// to several of a cluster, and back; against loops that follow the PTX manual:
-// a box lies in shared memory as a dense array, innermost dimension first, and
-// a swizzle exchanges 16-byte pieces within 1024 bytes.
+// to several of a cluster, and back, also added to what is there; against loops
+// that follow the PTX manual: a box lies in shared memory as a dense array,
+// innermost dimension first, and a swizzle exchanges 16-byte pieces within 1024
+// bytes.
 #include "kvcache/Simulator/Device.h"
 #include "kvcache/Simulator/TensorMap.h"
 
@@ -25,9 +26,10 @@ static unsigned copies = 0;
 static constexpr unsigned boxBytesMax = 16384;
 
 /// Loads a box into the blocks of `mask`, and stores each block's shared memory
-/// to `out`; or stores the box of block 0 from `in` back.
+/// to `out`; or stores the box of block 0 from `in` back, by `reduction` if
+/// that is not empty.
 static std::string program(unsigned rank, bool multicast, bool store,
-                           uint64_t bytes) {
+                           const std::string &reduction, uint64_t bytes) {
   std::string coords, moves;
   for (unsigned i = 0; i < rank; ++i) {
     coords += (i ? ", %c" : "%c") + std::to_string(i);
@@ -65,8 +67,10 @@ static std::string program(unsigned rank, bool multicast, bool store,
   if (store) {
     text += loop("  ld.global.b32 %r6, [%rd4];\n  st.shared.b32 [%r4], %r6;\n");
     text += "  fence.proxy.async.shared::cta;\n  bar.sync 0;\n  @%p ret;\n"
-            "  cp.async.bulk.tensor." +
-            dim + ".global.shared::cta.tile.bulk_group [%rd1, {" + coords +
+            "  cp." +
+            std::string(reduction.empty() ? "" : "reduce.") +
+            "async.bulk.tensor." + dim + ".global.shared::cta" + reduction +
+            ".tile.bulk_group [%rd1, {" + coords +
             "}], [%r0];\n  cp.async.bulk.commit_group;\n"
             "  cp.async.bulk.wait_group.read 0;\n"
             "  cp.async.bulk.wait_group 0;\n  ret;\n}\n";
@@ -111,8 +115,18 @@ static uint64_t placeOf(uint64_t offset, TensorMapSwizzle swizzle) {
   return offset - piece * 16 + (piece ^ line) * 16;
 }
 
+/// Adds unsigned numbers of 4 or 8 bytes, or takes their exclusive or.
+static void reduce(uint8_t *to, const uint8_t *from, unsigned size, bool add) {
+  uint64_t x = 0, y = 0;
+  memcpy(&x, to, size);
+  memcpy(&y, from, size);
+  x = add ? x + y : x ^ y;
+  memcpy(to, &x, size);
+}
+
 static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
-                  TensorMapFill fill, uint32_t mask, bool store) {
+                  TensorMapFill fill, uint32_t mask, bool store,
+                  const std::string &reduction = "") {
   unsigned size = sizeOf(type);
   TensorMapSpec spec;
   spec.type = type;
@@ -163,7 +177,8 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
   if (!map.ok())
     fail(map.message());
   bool multicast = mask != 1;
-  auto module = Module::parse(program(rank, multicast, store, bytes), "copy");
+  auto module =
+      Module::parse(program(rank, multicast, store, reduction, bytes), "copy");
   if (!module.ok())
     fail(module.message());
   Result<LoadedModule *> loaded = device.load(*module);
@@ -187,7 +202,8 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
   std::string name = "rank " + std::to_string(rank) + " type " +
                      std::to_string(unsigned(type)) + " swizzle " +
                      std::to_string(unsigned(swizzle)) + " mask " +
-                     std::to_string(mask) + (store ? " store" : " load");
+                     std::to_string(mask) + (store ? " store" : " load") +
+                     reduction;
   if (!result.status.ok() || result.numFindings)
     fail(name + ": " + result.status.message() +
          (result.reports.empty() ? "" : result.reports[0].text()));
@@ -209,7 +225,9 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
     }
     uint64_t place = placeOf(e * size, swizzle);
     if (store) {
-      if (inside)
+      if (inside && !reduction.empty())
+        reduce(&wantTensor[at], &filled[place], size, reduction == ".add");
+      else if (inside)
         memcpy(&wantTensor[at], &filled[place], size);
       continue;
     }
@@ -245,6 +263,10 @@ int main() {
           check(rank, TensorMapType(type), swizzle, fill, 2 + random_() % 14,
                 false);
           check(rank, TensorMapType(type), swizzle, fill, 1, true);
+          // u32, s32, u64
+          if (type >= 2 && type <= 4)
+            check(rank, TensorMapType(type), swizzle, fill, 1, true,
+                  repeat ? ".add" : ".xor");
         }
   printf("%u copies agree\n", copies);
   return copies < 500;

@@ -85,6 +85,38 @@ def elements():
                     element_cases(f"add.{kind}x2", 32, z, x))
 
 
+def wide():
+    """exch and cas of 128 bits, in shared and global memory: what they give and
+    leave, each in two halves."""
+    n = 512
+    low, high = random_bits(64, n, rng), random_bits(64, n, rng)
+    new = rng.permutation(low)
+    same = rng.integers(0, 3, n)
+    # Equal, or different in one half only.
+    other_low = np.where(same == 1, low ^ np.uint64(1), low)
+    other_high = np.where(same == 2, high ^ np.uint64(1 << 63), high)
+    setup = (".shared .align 16 .b128 slot[256]; .reg .b32 t, u; .reg .b64 v, x, y; "
+             ".reg .b128 q, r, s;")
+    place = ("mov.u32 t, %tid.x; mov.u32 u, slot; mad.lo.u32 t, t, 16, u; "
+             "st.shared.v2.b64 [t], {{{a}, {b}}}; mov.b128 q, {{{c}, {a}}}; "
+             "mov.b128 s, {{{e}, {f}}}; cvt.u64.u32 v, t; cvta.shared.u64 v, v; ")
+    hit = same == 0
+    cases = []
+    for at, suffix in (("[t]", ".shared"), ("[v]", "")):
+        exch = place + f"atom.relaxed.cta{suffix}.exch.b128 r, {at}, q; "
+        cas = place + f"atom.acq_rel.gpu{suffix}.cas.b128 r, {at}, s, q; "
+        given = "mov.b128 {{x, y}}, r; "
+        left = f"ld{suffix}.v2.b64 {{{{x, y}}}}, {at}; "
+        for text, wants in (
+                (exch + given, (low, high)), (exch + left, (new, low)),
+                (cas + given, (low, high)),
+                (cas + left, (np.where(hit, new, low), np.where(hit, low, high)))):
+            for half, want in zip("xy", wants):
+                cases.append(Case(text + f"mov.b64 {{d}}, {half}", 64, want, setup=setup))
+    suite.group("wide", {"a": low, "b": high, "c": new, "e": other_low, "f": other_high},
+                cases)
+
+
 def contention():
     """All threads of a grid at one place: the values they saw and left must form
     one chain from the first to the last."""
@@ -165,5 +197,6 @@ def contention():
 
 
 elements()
+wide()
 contention()
 suite.finish()

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from ptx import Case, Suite
-from values import integer_edges, random_bits
+from values import float_edges, integer_edges, random_bits, random_floats
 
 suite = Suite(sys.argv[1])
 rng = np.random.default_rng(7)
@@ -183,8 +183,46 @@ def reductions():
     suite.group("redux", {"a": a}, cases)
 
 
+def float_reductions():
+    """min and max of f32, of what is left without NaNs or, with .NaN, of all."""
+    n = 32 * WARPS
+    values = random_floats("f32", n, rng)
+    edges = float_edges("f32").astype(np.uint32)
+    values[:64] = np.resize(edges, 64)
+    values[64:96] = 0x7fc00000
+    values[96:128] = np.where(np.arange(32) % 2, 0x80000000, 0)
+    values[128:160] = np.where(np.arange(32) % 3, 0xff800001, 0x3f800000)
+    cases = []
+    for mask in MASKS:
+        def expected(kind, absolute, keeps):
+            reduce = np.min if kind == "min" else np.max
+
+            def run(v, lane):
+                x = np.array([v[k] for k in range(32) if mask >> k & 1], np.uint32)
+                x = (x & 0x7fffffff if absolute else x).view(np.float32)
+                numbers = x[~np.isnan(x)]
+                if not numbers.size or keeps and numbers.size < x.size:
+                    return 0x7fffffff
+                result = reduce(numbers)
+                # NumPy does not order zeros.
+                if result == 0:
+                    negative = np.signbit(x[x == 0])
+                    return 0x80000000 * int(negative.any() if kind == "min"
+                                            else negative.all())
+                return int(result.view(np.uint32))
+            return run
+        for kind in ("min", "max"):
+            for absolute in (0, 1):
+                for keeps in (0, 1):
+                    text = (f"redux.sync.{kind}{'.abs' if absolute else ''}"
+                            f"{'.NaN' if keeps else ''}.f32 {{d}}, {{a}}, {mask}")
+                    cases.append(case(mask, text, expected(kind, absolute, keeps), values))
+    suite.group("redux-f32", {"a": values}, cases, "sm_100a")
+
+
 shuffles()
 votes()
 matches()
 reductions()
+float_reductions()
 suite.finish()
