@@ -50,7 +50,11 @@ static void landLinear(const PendingCopy &copy, uint64_t dst) {
   uint32_t align = copy.kind == CopyKind::Small ? copy.bytes : 16;
   uint32_t read = std::min(copy.sourceBytes, copy.bytes);
   const char *from = nullptr;
-  if (read) {
+  if (copy.hasRead) {
+    if (copy.held.empty() && read)
+      return;
+    from = copy.held.data();
+  } else if (read) {
     from = copyTarget(copy, copy.src, read, align, copy.srcSpace,
                       AccessMode::Read);
     if (!from)
@@ -63,6 +67,23 @@ static void landLinear(const PendingCopy &copy, uint64_t dst) {
   if (read)
     moveElements(copy, to, from, read);
   memset(to + read, 0, copy.bytes - read);
+}
+
+void ptxsim::readSource(PendingCopy &copy) {
+  if (copy.hasRead)
+    return;
+  AsyncScope scope(*copy.warp, /*asyncProxy=*/true);
+  bool tensor = copy.kind == CopyKind::TensorStore;
+  uint32_t bytes = tensor ? boxBytes(copy.map) : copy.bytes;
+  uint32_t align =
+      tensor && copy.map.swizzle != TensorMapSwizzle::None ? 128 : 16;
+  copy.hasRead = true;
+  if (!bytes)
+    return;
+  const char *from =
+      copyTarget(copy, copy.src, bytes, align, Space::Shared, AccessMode::Read);
+  if (from)
+    copy.held.assign(from, from + bytes);
 }
 
 void ptxsim::land(PendingCopy &copy) {

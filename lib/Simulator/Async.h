@@ -51,6 +51,9 @@ struct PendingCopy {
   uint8_t elementBytes = 0;
   /// Of a Store.
   char value[16] = {};
+  /// What a copy out of shared memory has read there, once that is waited for.
+  bool hasRead = false;
+  std::vector<char> held;
   TensorMapSpec map;
   int32_t coordinates[5] = {};
 };
@@ -105,12 +108,16 @@ void finishAsync(Block &block);
 
 /// Performs a copy and what depends on it.
 void land(PendingCopy &copy);
+/// Reads the source of a copy out of shared memory, which may change then.
+void readSource(PendingCopy &copy);
 /// Moves `bytes` to their destination, combining elements where the copy says.
 void moveElements(const PendingCopy &copy, char *to, const char *from,
                   uint64_t bytes);
 void landTensor(PendingCopy &copy);
 /// How elements of a tensor are combined; null if they cannot be.
 AtomicApply tensorReduction(AtomicOp op, TensorMapType type);
+/// Bytes of a box in shared memory.
+uint32_t boxBytes(const TensorMapSpec &spec);
 unsigned tensorElementBytes(TensorMapType type);
 /// Refuses what tensor maps can say and copies here cannot do.
 Status checkTensorCopy(const TensorMapSpec &spec);

@@ -110,7 +110,22 @@ void ptxsim::asyncStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
-/// Flags of bulk copies.
+/// A bulk copy that completes on one barrier, or with multicast on one in each
+/// of several blocks.
+static void issueBulk(PendingCopy &copy) {
+  Warp &w = *copy.warp;
+  for (uint32_t rank = 0; copy.multicast >> rank; ++rank)
+    if (copy.multicast >> rank & 1)
+      checkBarrierInit(w, *copy.inst, copy.lane,
+                       uint64_t(rank + 1) << sharedRankShift |
+                           (copy.barrier & sharedOffsetMask));
+  if (!copy.multicast)
+    checkBarrierInit(w, *copy.inst, copy.lane, copy.barrier);
+  copy.hasBarrier = true;
+  markPending(copy);
+  asyncOf(*w.block).bulk.push_back(copy);
+}
+
 void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
@@ -147,10 +162,8 @@ void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
       thread.bulk.push_back(copy);
       continue;
     }
-    copy.hasBarrier = true;
     copy.barrier = absoluteShared(*w.block, addressOperand(w, i, 4, l));
-    markPending(copy);
-    state.bulk.push_back(copy);
+    issueBulk(copy);
   }
 }
 
@@ -202,10 +215,10 @@ void ptxsim::tensorHandler(Warp &w, const Inst &i, uint32_t mask) {
       copy.multicast =
           uint32_t(readLane(w, i.c, 2, l) &
                    ((uint64_t(1) << w.block->cluster->blocks.size()) - 1));
-    copy.hasBarrier = true;
+    copy.bytes = copy.sourceBytes = boxBytes(copy.map);
     copy.barrier =
         absoluteShared(*w.block, addressOperand(w, i, 4 + i.count, l));
-    state.bulk.push_back(copy);
+    issueBulk(copy);
   }
 }
 
@@ -214,16 +227,24 @@ void ptxsim::bulkCommitHandler(Warp &w, const Inst &, uint32_t mask) {
     ++asyncOf(*w.block).of(w, unsigned(__builtin_ctz(m))).bulkGroup;
 }
 
-/// A copy out of shared memory lands when waited for; with .read it would be
-/// enough to have read its source, which is the same moment here.
+/// A copy out of shared memory lands when it is waited for. A wait for its
+/// reading leaves what it writes to a later one.
 void ptxsim::bulkWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
   if (!w.block->async)
     return;
   for (uint32_t m = mask; m; m &= m - 1) {
     ThreadCopies &thread = asyncOf(*w.block).of(w, unsigned(__builtin_ctz(m)));
-    while (!thread.bulk.empty() && int64_t(thread.bulk.front().group) <
-                                       int64_t(thread.bulkGroup) - i.imm) {
-      PendingCopy copy = thread.bulk.front();
+    auto isWaitedFor = [&](const PendingCopy &copy) {
+      return int64_t(copy.group) < int64_t(thread.bulkGroup) - i.imm;
+    };
+    if (i.flags & BulkWaitRead) {
+      for (PendingCopy &copy : thread.bulk)
+        if (isWaitedFor(copy))
+          readSource(copy);
+      continue;
+    }
+    while (!thread.bulk.empty() && isWaitedFor(thread.bulk.front())) {
+      PendingCopy copy = std::move(thread.bulk.front());
       thread.bulk.pop_front();
       land(copy);
     }

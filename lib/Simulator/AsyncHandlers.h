@@ -14,6 +14,8 @@ enum : uint8_t {
   BulkMulticast = 4,
   BulkReduce = 8
 };
+/// Of waits for bulk copies: only for the reading.
+enum : uint8_t { BulkWaitRead = 1 };
 
 void cpAsyncHandler(Warp &, const Inst &, uint32_t);
 void cpCommitHandler(Warp &, const Inst &, uint32_t);

@@ -209,9 +209,18 @@ static size_t warpInCluster(const Warp &warp) {
 
 /// Each warp remembers the phase it has arrived in; the phase advances when all
 /// live lanes have arrived.
-void ptxsim::clusterArriveHandler(Warp &warp, const Inst &, uint32_t mask) {
+void ptxsim::clusterArriveHandler(Warp &warp, const Inst &inst, uint32_t mask) {
   Cluster &cluster = *warp.block->cluster;
-  cluster.clusterArrivedLanes[warpInCluster(warp)] |= mask;
+  size_t index = warpInCluster(warp);
+  cluster.clusterArrivedLanes[index] |= mask;
+  // A relaxed arrival orders what a fence before it has.
+  cluster.clusterArrivedEpochs[index] =
+      inst.flags & BarrierRelaxed ? warp.fencedEpoch : warp.epoch;
+  ++warp.epoch;
+}
+
+void ptxsim::clusterFenceHandler(Warp &warp, const Inst &, uint32_t) {
+  warp.fencedEpoch = warp.epoch++;
 }
 
 static bool clusterComplete(Cluster &cluster) {
@@ -253,9 +262,8 @@ bool ptxsim::releaseClusterBarrier(Cluster &cluster) {
     }
   std::fill(cluster.clusterArrivedLanes.begin(),
             cluster.clusterArrivedLanes.end(), 0);
+  joinClusterClocks(cluster);
   for (Block &block : cluster.blocks) {
-    std::vector<uint32_t> everyone(block.warps.size(), 1);
-    joinClocks(block, everyone, ~0u);
     for (Warp &warp : block.warps) {
       uint32_t pcs[32], masks[32];
       unsigned n = 0;

@@ -24,15 +24,13 @@ void ptxsim::prepareShadow(Block &block) {
   if (launch.tools & InitCheck)
     shadow.written.assign(size, 0);
   shadow.pending.assign(size, 0);
-  if (launch.tools & SyncCheck && launch.program->asyncReadsShared) {
-    shadow.genericWrites.resize(size / 4 + 1);
-    shadow.proxyFences.assign(block.warps.size() * 32, 0);
-  }
+  prepareProxy(block);
   if (launch.tools & RaceCheck) {
     shadow.words.resize(size / 4 + 1);
     shadow.bytes.resize(size);
     shadow.split.assign(size / 4 + 1, 0);
-    shadow.clocks.assign(block.warps.size() * block.warps.size(), 0);
+    shadow.clocks.assign(
+        block.warps.size() * block.warps.size() * launch.clusterBlocks, 0);
   }
 }
 
@@ -44,53 +42,52 @@ void ptxsim::resetShadow(Block &block) {
   if (shadow.numPending)
     std::fill(shadow.pending.begin(), shadow.pending.end(), 0);
   shadow.numPending = 0;
-  std::fill(shadow.genericWrites.begin(), shadow.genericWrites.end(),
-            GenericWrite());
-  // Epochs go on from block to block, and all of the last is ordered before.
-  size_t warps = block.warps.size();
-  for (size_t i = 0; i < shadow.clocks.size(); ++i)
-    shadow.clocks[i] = block.warps[i % warps].epoch - 1;
+  resetProxy(block);
 }
 
-/// Shared range a copy will write, within its own block.
-static bool pendingRange(const PendingCopy &copy, Block *&block,
-                         uint32_t &offset, uint32_t &bytes) {
-  if (copy.kind != CopyKind::Small && copy.kind != CopyKind::Bulk &&
-      copy.kind != CopyKind::Store)
-    return false;
-  if (copy.dstSpace != Space::Shared || copy.multicast)
-    return false;
-  block = copy.warp->block;
+/// Calls `body(block, offset)` for each place in shared memory that a copy will
+/// write.
+template <typename Body>
+static void forPending(const PendingCopy &copy, Body body) {
+  if (copy.dstSpace != Space::Shared || copy.kind == CopyKind::ArriveWhenDone ||
+      copy.kind == CopyKind::TensorStore)
+    return;
+  std::vector<Block> &blocks = copy.warp->block->cluster->blocks;
+  uint32_t offset = uint32_t(copy.dst & sharedOffsetMask);
+  auto visit = [&](Block &block) {
+    if (block.shadow && copy.bytes &&
+        uint64_t(offset) + copy.bytes <= block.shared.size())
+      body(block, offset);
+  };
   uint64_t rank = (copy.dst & 0xffffffff) >> sharedRankShift;
-  if (rank > block->cluster->blocks.size())
-    return false;
-  if (rank)
-    block = &block->cluster->blocks[rank - 1];
-  offset = uint32_t(copy.dst & sharedOffsetMask);
-  bytes = copy.bytes;
-  return block->shadow && uint64_t(offset) + bytes <= block->shared.size();
+  if (!copy.multicast) {
+    if (rank <= blocks.size())
+      visit(rank ? blocks[rank - 1] : *copy.warp->block);
+    return;
+  }
+  for (size_t k = 0; k < blocks.size(); ++k)
+    if (copy.multicast >> k & 1)
+      visit(blocks[k]);
 }
 
 void ptxsim::markPending(const PendingCopy &copy) {
-  Block *block;
-  uint32_t offset, bytes;
-  if (!pendingRange(copy, block, offset, bytes))
-    return;
-  SharedShadow &shadow = *block->shadow;
-  ++shadow.numPending;
-  for (uint32_t k = 0; k < bytes; ++k)
-    ++shadow.pending[offset + k];
+  forPending(copy, [&](Block &block, uint32_t offset) {
+    if (block.launch->tools & RaceCheck && !copy.apply)
+      raceAtIssue(*copy.warp, *copy.inst, copy.lane, block, offset, copy.bytes);
+    SharedShadow &shadow = *block.shadow;
+    ++shadow.numPending;
+    for (uint32_t k = 0; k < copy.bytes; ++k)
+      ++shadow.pending[offset + k];
+  });
 }
 
 void ptxsim::clearPending(const PendingCopy &copy) {
-  Block *block;
-  uint32_t offset, bytes;
-  if (!pendingRange(copy, block, offset, bytes))
-    return;
-  SharedShadow &shadow = *block->shadow;
-  --shadow.numPending;
-  for (uint32_t k = 0; k < bytes; ++k)
-    --shadow.pending[offset + k];
+  forPending(copy, [&](Block &block, uint32_t offset) {
+    SharedShadow &shadow = *block.shadow;
+    --shadow.numPending;
+    for (uint32_t k = 0; k < copy.bytes; ++k)
+      --shadow.pending[offset + k];
+  });
 }
 
 static void uninitialised(Warp &warp, const Inst &inst, unsigned lane,
@@ -100,45 +97,6 @@ static void uninitialised(Warp &warp, const Inst &inst, unsigned lane,
          "read of " + std::to_string(bytes) + " bytes of " + name +
              " memory that nothing has written",
          &address, space);
-}
-
-/// What ordinary instructions write is seen by the async proxy only after a
-/// fence.proxy.async of the thread that wrote, or of the one that issues what
-/// reads.
-static void checkProxy(Warp &warp, const Inst &inst, unsigned lane,
-                       Block &block, uint32_t offset, unsigned bytes,
-                       AccessMode mode) {
-  SharedShadow &shadow = *block.shadow;
-  unsigned thread = warp.index * 32 + lane;
-  bool own = &block == warp.block;
-  for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
-    GenericWrite &write = shadow.genericWrites[word];
-    if (mode != AccessMode::Read) {
-      write.time = warp.asyncProxy ? 0 : ++shadow.proxyTime;
-      write.thread = uint16_t(own ? thread : 0);
-      continue;
-    }
-    if (!warp.asyncProxy || write.time == 0 ||
-        shadow.proxyFences[write.thread] > write.time ||
-        (own && shadow.proxyFences[thread] > write.time))
-      continue;
-    uint64_t address = word * 4;
-    report(warp, inst, lane, SyncCheck, "missing-proxy-fence",
-           "asynchronous read of shared memory that a thread has written "
-           "without a fence.proxy.async in between",
-           &address, Space::Shared);
-    return;
-  }
-}
-
-void ptxsim::proxyFenceHandler(Warp &warp, const Inst &, uint32_t mask) {
-  SharedShadow *shadow = warp.block->shadow.get();
-  if (!shadow || shadow->proxyFences.empty())
-    return;
-  ++shadow->proxyTime;
-  forLanes(mask, [&](unsigned l) {
-    shadow->proxyFences[warp.index * 32 + l] = shadow->proxyTime;
-  });
 }
 
 bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
@@ -162,7 +120,7 @@ bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
                &address, Space::Shared);
         break;
       }
-  if (!shadow.genericWrites.empty())
+  if (!shadow.proxy.writes.empty())
     checkProxy(warp, inst, lane, block, offset, bytes, mode);
   if (tools & RaceCheck)
     raceShared(warp, inst, lane, block, offset, bytes, mode);
@@ -215,15 +173,19 @@ bool ptxsim::checkLocal(Warp &warp, const Inst &inst, unsigned lane,
 void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
                          const Allocation &allocation, uint64_t address,
                          unsigned bytes, AccessMode mode) {
-  if (warp.block->launch->globalRaces && !warp.asynchronous) {
-    if (mode == AccessMode::Atomic || inst.flags & AccessStrong)
+  Launch &launch = *warp.block->launch;
+  if (launch.globalProxy)
+    launch.globalProxy->access(warp, inst, lane, allocation, address, bytes,
+                               mode);
+  if (launch.globalRaces) {
+    if (isStrong(warp, inst, mode))
       noteStrong(warp);
     raceGlobal(warp, inst, lane, allocation, address, bytes, mode);
   }
   if (!allocation.shadow)
     return;
   uint8_t *written = allocation.shadow + (address - allocation.begin);
-  if (mode != AccessMode::Write && warp.block->launch->tools & InitCheck &&
+  if (mode != AccessMode::Write && launch.tools & InitCheck &&
       !allWritten(written, bytes))
     uninitialised(warp, inst, lane, address, bytes, Space::Global, "global");
   if (mode != AccessMode::Read)

@@ -5,13 +5,15 @@
 #define KVCACHE_LIB_SIMULATOR_CHECKS_H
 
 #include "Handlers.h"
+#include "Proxy.h"
 #include "State.h"
 
 namespace ptxsim {
 
 struct PendingCopy;
 
-/// The last accesses to a word (or byte) of shared memory.
+/// The last accesses to a word (or byte) of shared memory, by threads counted
+/// through the cluster.
 struct RaceCell {
   uint32_t writeEpoch = 0, writePc = 0;
   /// Two readers: the first since the last write, and the latest.
@@ -21,13 +23,6 @@ struct RaceCell {
   uint16_t readThread[2] = {0, 0};
   bool writeStrong = false;
   bool readStrong = false;
-};
-
-/// The last write to a word of shared memory that was not of the async proxy.
-struct GenericWrite {
-  /// SharedShadow::proxyTime of the write, 0: none.
-  uint32_t time = 0;
-  uint16_t thread = 0;
 };
 
 /// What is known of a block's shared memory.
@@ -42,15 +37,11 @@ struct SharedShadow {
   /// Per 4-byte word; a word accessed in parts uses its byte cells.
   std::vector<RaceCell> words, bytes;
   std::vector<uint8_t> split;
-  /// clocks[w * warps + u]: the epoch of warp u that warp w has seen the end
-  /// of. Barriers and mbarriers pass these on: what happened in an epoch seen
-  /// is ordered before.
+  /// clocks[w * warpsInCluster + u]: the epoch of the cluster's warp u that the
+  /// block's warp w has seen the end of. Barriers and mbarriers pass these on:
+  /// what happened in an epoch seen is ordered before.
   std::vector<uint32_t> clocks;
-  /// For kernels whose bulk copies or wgmma read shared memory, with synccheck:
-  /// per 4-byte word, and the time of each thread's last fence.proxy.async.
-  std::vector<GenericWrite> genericWrites;
-  std::vector<uint32_t> proxyFences;
-  uint32_t proxyTime = 0;
+  ProxyShadow proxy;
 };
 
 /// Whether all of `bytes` shadow bytes are 1.
@@ -121,9 +112,8 @@ uint8_t *writtenBytes(Warp &warp, unsigned lane, uint64_t address,
 void prepareShadow(Block &block);
 /// Prepares a block's shadow for a new run.
 void resetShadow(Block &block);
-
-/// fence.proxy.async of shared memory.
-void proxyFenceHandler(Warp &warp, const Inst &inst, uint32_t mask);
+/// The same of a cluster's clocks, once all of its blocks have begun.
+void resetClocks(Cluster &cluster);
 
 // Outstanding copies: reads of what they will write are reported.
 void markPending(const PendingCopy &copy);
@@ -131,6 +121,12 @@ void clearPending(const PendingCopy &copy);
 
 // Races (Race.cpp)
 
+/// Atomic, volatile, relaxed or stronger. What asynchronous copies do is weak
+/// (and their flags are others).
+inline bool isStrong(const Warp &warp, const Inst &inst, AccessMode mode) {
+  return mode == AccessMode::Atomic ||
+         (!warp.asynchronous && inst.flags & AccessStrong);
+}
 void raceShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                 uint32_t offset, unsigned bytes, AccessMode mode);
 void raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
@@ -138,10 +134,16 @@ void raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
                 AccessMode mode);
 /// The cells of an allocation, null if it has none yet.
 void *raceCells(Warp &warp, const Allocation &allocation);
+/// An asynchronous copy that a lane issues will write this: what others do
+/// there must be ordered before.
+void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,
+                 uint32_t offset, unsigned bytes);
 /// A barrier of the block: `arrived` lanes per warp have met; the warps in
 /// `released` go on.
 void joinClocks(Block &block, const std::vector<uint32_t> &arrived,
                 uint32_t released);
+/// The cluster's barrier has been passed.
+void joinClusterClocks(Cluster &cluster);
 /// An arrival at, and a completed wait for, the mbarrier at a shared address.
 void releaseClock(Warp &warp, uint64_t barrier);
 void acquireClock(Warp &warp, uint64_t barrier);

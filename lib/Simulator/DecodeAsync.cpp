@@ -117,6 +117,11 @@ bool takeDirection(Statement &s, uint8_t &flags) {
              : s.fail("expected .mbarrier::complete_tx::bytes");
 }
 
+void noteAsyncProxy(Program &program, bool readsShared) {
+  program.usesAsyncProxy = true;
+  (readsShared ? program.asyncReadsShared : program.asyncReadsGlobal) = true;
+}
+
 /// Operation and type of cp.reduce.async.bulk.
 bool takeReduction(Statement &s, Inst &inst) {
   AtomicOp op;
@@ -153,7 +158,7 @@ void decodeBulkCopy(Statement &s, bool isReduction) {
   plainAddress(s, s.operand(1),
                toGlobal || flags & BulkFromShared ? Space::Shared
                                                   : Space::Global);
-  s.builder.program->asyncReadsShared |= toGlobal || flags & BulkFromShared;
+  noteAsyncProxy(*s.builder.program, toGlobal || flags & BulkFromShared);
   s.inst.a = s.src(2, Type::U32);
   if (!toGlobal)
     plainAddress(s, s.operand(3), Space::Shared);
@@ -209,7 +214,7 @@ void decodeTensorCopy(Statement &s, bool isReduction) {
     s.inst.c = s.src(3, Type::U16);
   if (policy)
     s.src(operands - 1, Type::B64);
-  s.builder.program->asyncReadsShared |= store;
+  noteAsyncProxy(*s.builder.program, store);
   s.inst.flags = flags;
   s.inst.count = uint8_t(rank);
   s.emit(InstClass::AsyncCopy, tensorHandler);
@@ -228,7 +233,8 @@ void decodeCp(Statement &s) {
       return;
     }
     if (s.take("wait_group")) {
-      s.take("read");
+      if (s.take("read"))
+        s.inst.flags = BulkWaitRead;
       return decodeWaitGroup(s, bulkWaitHandler);
     }
     if (s.take("prefetch")) {

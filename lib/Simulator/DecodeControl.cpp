@@ -102,7 +102,8 @@ void decodeBarWarp(Statement &s) {
 void decodeBarrierCluster(Statement &s) {
   int what = s.takeOneOf({"arrive", "wait"});
   s.take("aligned");
-  s.takeOneOf({"release", "relaxed", "acquire"});
+  if (s.takeOneOf({"relaxed", "release", "acquire"}) == 0)
+    s.inst.flags = BarrierRelaxed;
   s.expectOperands(0);
   if (what < 0) {
     s.fail("expected .arrive or .wait");

@@ -244,6 +244,7 @@ void decodeWgmmaProduct(Statement &s) {
     s.inst.a = s.src(1, Type::B64);
   }
   s.builder.program->asyncReadsShared = true;
+  s.builder.program->usesAsyncProxy = true;
   s.inst.b = s.src(2, Type::B64);
   bool negated = false;
   s.inst.c = s.srcPred(s.operand(3), &negated);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loads, stores, atomics, prefetches and fences.
+#include "Barriers.h"
 #include "Checks.h"
 #include "Decoder.h"
 #include "Handlers.h"
@@ -104,6 +105,8 @@ void decodeAccess(Statement &s, AccessKind kind) {
   s.inst.count = uint8_t(count);
   s.inst.flags = uint8_t(flags | (isSigned(type) ? AccessSigned : 0) |
                          (cluster ? AccessCluster : 0));
+  s.builder.program->writesGlobal |=
+      !isLoad && (space == Space::Global || space == Space::Generic);
   InstClass instClass = isLoad ? InstClass::Load : InstClass::Store;
   s.builder.program->accessesBytes |= size * count < 4;
 
@@ -205,6 +208,7 @@ void decodeAtomic(Statement &s, bool isRed) {
     // Integer reductions give the same in any order.
     bool commutes = discards && !isFloat(type) && (op <= AtomicOp::Xor);
     s.builder.program->orderDependent |= !commutes;
+    s.builder.program->writesGlobal = true;
   }
   s.emit(InstClass::Atomic,
          space == Space::Local || space == Space::Const || space == Space::Param
@@ -231,21 +235,27 @@ void decodePrefetch(Statement &s) {
 void decodeFence(Statement &s) {
   if (s.has("gpu") || s.has("sys") || s.has("gl"))
     s.builder.program->orderDependent = true;
-  // Of the proxies only the async one is told apart, and only in what it reads
-  // of shared memory.
   bool proxy = s.take("proxy");
   bool async = proxy && s.take("async");
   if (proxy && !async && s.takeOneOf({"async::generic", "alias"}) < 0)
     s.fail("expected .async or .alias");
-  s.take("mbarrier_init");
+  bool init = s.take("mbarrier_init");
   bool global = s.take("global");
-  s.take("shared::cta");
-  s.take("shared::cluster");
+  bool cta = s.take("shared::cta"), cluster = s.take("shared::cluster");
+  // Which other blocks may observe it.
+  bool wide = s.has("cluster") || s.has("gpu") || s.has("sys") || s.has("gl");
   s.takeScopeAndSemantics();
   s.takeOneOf({"gl"});
   s.expectOperands(0);
-  s.emit(InstClass::Barrier,
-         async && !global ? proxyFenceHandler : nothingHandler);
+  bool anySpace = !global && !cta && !cluster;
+  if (async)
+    s.inst.flags = uint8_t((anySpace || global ? FenceGlobal : 0) |
+                           (anySpace || !global ? FenceShared : 0));
+  else if (init)
+    s.inst.flags = FenceInit;
+  s.emit(InstClass::Barrier, async || init    ? proxyFenceHandler
+                             : proxy || !wide ? nothingHandler
+                                              : clusterFenceHandler);
 }
 
 /// createpolicy makes a cache policy, which means nothing here.

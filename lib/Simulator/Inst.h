@@ -126,8 +126,9 @@ struct Warp {
   const char *storeData = nullptr;
   /// Changes of memory by stores and atomics, to tell spinning from progress.
   uint64_t modifications = 0;
-  /// Counts rendezvous of the warp (for the race check).
-  uint32_t epoch = 1;
+  /// Counts rendezvous of the warp (for the race check), and which of them the
+  /// last fence that other blocks may observe has ended.
+  uint32_t epoch = 1, fencedEpoch = 0;
   unsigned numGroups = 0;
   unsigned rotation = 0;
   LaneGroup groups[32];

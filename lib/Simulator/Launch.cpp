@@ -210,8 +210,12 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
       options.threads ? options.threads : std::thread::hardware_concurrency();
   if (options.tools & RaceCheck)
     launch.globalRaces = std::make_unique<GlobalRaces>(program->accessesBytes);
+  if (options.tools & SyncCheck && program->asyncReadsGlobal &&
+      program->writesGlobal)
+    launch.globalProxy = std::make_unique<GlobalProxy>();
   // The race check reports the second of two accesses: it needs an order.
-  if (program->orderDependent || options.trace || launch.globalRaces)
+  if (program->orderDependent || options.trace || launch.globalRaces ||
+      launch.globalProxy)
     threads = 1;
   threads = unsigned(std::min<uint64_t>(
       std::max(threads, 1u), std::min<uint64_t>(launch.numClusters, 256)));

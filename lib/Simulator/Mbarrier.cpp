@@ -126,6 +126,7 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
       barrier.mark = validMark;
       barrier.bytes = 0;
       memcpy(place, &barrier, 8);
+      noteBarrierInit(w, l, address);
       continue;
     }
     if (!load(w, i, l, address, barrier, place))

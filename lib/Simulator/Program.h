@@ -146,6 +146,9 @@ struct Program {
   bool orderDependent = false;
   /// Bulk copies or wgmma read shared memory, which needs proxy fences.
   bool asyncReadsShared = false;
+  /// Bulk copies or wgmma at all; copies that read global memory, and ordinary
+  /// instructions that write it.
+  bool usesAsyncProxy = false, asyncReadsGlobal = false, writesGlobal = false;
   /// Some access to global memory is narrower than 4 bytes.
   bool accessesBytes = false;
 };

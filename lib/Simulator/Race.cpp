@@ -2,8 +2,9 @@
 //
 // The race check. In shared memory an access is compared with the last ones to
 // the same place: they must be of the same thread, or ordered by a barrier, a
-// warp synchronisation or an mbarrier. In global memory the accesses of
-// different blocks are compared. Two writes of the same value are let pass.
+// warp synchronisation or an mbarrier, also across the blocks of a cluster. In
+// global memory the accesses of different blocks are compared. Two writes of
+// the same value are let pass.
 #include "Async.h"
 #include "Checks.h"
 
@@ -14,25 +15,41 @@ using namespace ptxsim;
 // Shared memory
 // -------------------------------------------------------------------
 
+static uint32_t warpInCluster(const Warp &warp) {
+  const Block &block = *warp.block;
+  return block.rank * uint32_t(block.warps.size()) + warp.index;
+}
+
+static size_t warpsInCluster(const Block &block) {
+  return block.warps.size() * block.launch->clusterBlocks;
+}
+
+/// The epochs that a warp has seen the end of.
+static uint32_t *clocksOf(const Warp &warp) {
+  return warp.block->shadow->clocks.data() +
+         warp.index * warpsInCluster(*warp.block);
+}
+
 static bool isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
-                      uint32_t epoch, const SharedShadow &shadow) {
+                      uint32_t epoch) {
   if (epoch == 0)
     return true;
   unsigned other = thread / 32u;
-  if (other == warp.index)
+  if (other == warpInCluster(warp))
     return thread % 32u == lane || epoch < warp.epoch;
-  size_t warps = warp.block->warps.size();
-  return epoch <= shadow.clocks[warp.index * warps + other];
+  return epoch <= clocksOf(warp)[other];
 }
 
 static void reportRace(Warp &warp, const Inst &inst, unsigned lane,
-                       uint32_t offset, AccessMode mode, bool otherWrote,
-                       uint16_t otherThread, uint32_t otherPc) {
+                       Block &block, uint32_t offset, AccessMode mode,
+                       bool otherWrote, uint16_t otherThread,
+                       uint32_t otherPc) {
   const Program &program = *warp.block->launch->program;
   Report *report = addFinding(warp, inst, lane, RaceCheck, "shared-race");
   if (!report)
     return;
-  Dim3 other = threadIndex(*warp.block->launch, otherThread);
+  uint32_t perBlock = uint32_t(block.warps.size()) * 32;
+  Dim3 other = threadIndex(*warp.block->launch, otherThread % perBlock);
   report->message = std::string(mode == AccessMode::Read    ? "read"
                                 : mode == AccessMode::Write ? "write"
                                                             : "atomic access") +
@@ -40,29 +57,54 @@ static void reportRace(Warp &warp, const Inst &inst, unsigned lane,
                     (otherWrote ? "write" : "read") + " by thread (" +
                     std::to_string(other.x) + "," + std::to_string(other.y) +
                     "," + std::to_string(other.z) + ")";
+  uint32_t otherRank = otherThread / perBlock;
+  if (otherRank != warp.block->rank) {
+    const Dim3 &index = block.cluster->blocks[otherRank].index;
+    report->message += " of block (" + std::to_string(index.x) + "," +
+                       std::to_string(index.y) + "," + std::to_string(index.z) +
+                       ")";
+  }
   report->hasAddress = true;
-  report->address = offset;
+  report->address =
+      &block == warp.block ? offset : sharedAddressOf(block, offset);
   report->nearest = describeAddress(warp, offset, Space::Shared);
+  if (&block != warp.block)
+    report->nearest += " of the block of rank " + std::to_string(block.rank);
   report->detail = "the other access is at ptx line " +
                    std::to_string(program.info[otherPc].line) + ": " +
                    instructionText(program, program.code[otherPc]);
 }
 
-static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
-                  uint32_t offset, AccessMode mode, bool sameValue,
-                  const SharedShadow &shadow) {
-  bool strong = mode == AccessMode::Atomic || inst.flags & AccessStrong;
-  uint16_t self = uint16_t(warp.index * 32 + lane);
-  uint32_t pc = uint32_t(&inst - warp.block->launch->program->code.data());
-  bool writeOrdered =
-      isOrdered(warp, lane, cell.writeThread, cell.writeEpoch, shadow);
-  if (!writeOrdered && !(strong && cell.writeStrong) &&
+/// Whether the access of a lane is ordered behind the last ones to a cell.
+static void compare(const RaceCell &cell, Warp &warp, const Inst &inst,
+                    unsigned lane, Block &block, uint32_t offset,
+                    AccessMode mode, bool strong, bool sameValue) {
+  if (!isOrdered(warp, lane, cell.writeThread, cell.writeEpoch) &&
+      !(strong && cell.writeStrong) &&
       !(mode == AccessMode::Write && sameValue))
-    reportRace(warp, inst, lane, offset, mode, true, cell.writeThread,
+    reportRace(warp, inst, lane, block, offset, mode, true, cell.writeThread,
                cell.writePc);
+  if (mode == AccessMode::Read)
+    return;
+  for (int k = 0; k < 2; ++k)
+    if (!isOrdered(warp, lane, cell.readThread[k], cell.readEpoch[k]) &&
+        !(strong && cell.readStrong) && !sameValue) {
+      reportRace(warp, inst, lane, block, offset, mode, false,
+                 cell.readThread[k], cell.readPc);
+      break;
+    }
+}
+
+static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
+                  Block &block, uint32_t offset, AccessMode mode,
+                  bool sameValue) {
+  bool strong = isStrong(warp, inst, mode);
+  uint16_t self = uint16_t(warpInCluster(warp) * 32 + lane);
+  uint32_t pc = uint32_t(&inst - warp.block->launch->program->code.data());
+  compare(cell, warp, inst, lane, block, offset, mode, strong, sameValue);
   if (mode == AccessMode::Read) {
     bool firstOrdered =
-        isOrdered(warp, lane, cell.readThread[0], cell.readEpoch[0], shadow);
+        isOrdered(warp, lane, cell.readThread[0], cell.readEpoch[0]);
     unsigned k = firstOrdered ? 0 : 1;
     cell.readThread[k] = self;
     cell.readEpoch[k] = warp.epoch;
@@ -72,13 +114,6 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
     cell.readStrong = strong;
     return;
   }
-  for (int k = 0; k < 2; ++k)
-    if (!isOrdered(warp, lane, cell.readThread[k], cell.readEpoch[k], shadow) &&
-        !(strong && cell.readStrong) && !sameValue) {
-      reportRace(warp, inst, lane, offset, mode, false, cell.readThread[k],
-                 cell.readPc);
-      break;
-    }
   cell.writeThread = self;
   cell.writeEpoch = warp.epoch;
   cell.writePc = pc;
@@ -86,18 +121,34 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
   cell.readEpoch[0] = cell.readEpoch[1] = 0;
 }
 
+void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
+                         Block &block, uint32_t offset, unsigned bytes) {
+  SharedShadow &shadow = *block.shadow;
+  for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
+    if (!shadow.split[word]) {
+      compare(shadow.words[word], warp, inst, lane, block, word * 4,
+              AccessMode::Write, false, false);
+      continue;
+    }
+    for (uint32_t k = std::max(word * 4, offset);
+         k < std::min(word * 4 + 4, offset + bytes); ++k)
+      compare(shadow.bytes[k], warp, inst, lane, block, k, AccessMode::Write,
+              false, false);
+  }
+}
+
 void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
                         Block &block, uint32_t offset, unsigned bytes,
                         AccessMode mode) {
-  // Copies order themselves by what waits for them; other blocks of a cluster
-  // have clocks of their own.
+  // What copies write is compared when they are issued, and ordered by what
+  // waits for them.
   SharedShadow &shadow = *block.shadow;
-  bool foreign = warp.asynchronous || &block != warp.block;
+  bool forget = warp.asynchronous && mode != AccessMode::Read;
   for (uint32_t at = offset, end = offset + bytes; at < end;) {
     uint32_t word = at / 4;
     uint32_t upTo = std::min(end, word * 4 + 4);
     bool whole = upTo - at == 4;
-    if (foreign) {
+    if (forget) {
       shadow.words[word] = RaceCell();
       for (uint32_t k = at; k < upTo; ++k)
         shadow.bytes[k] = RaceCell();
@@ -109,7 +160,7 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
     bool same = mode == AccessMode::Write && data &&
                 memcmp(block.shared.data() + at, data, upTo - at) == 0;
     if (whole && !shadow.split[word]) {
-      visit(shadow.words[word], warp, inst, lane, at, mode, same, shadow);
+      visit(shadow.words[word], warp, inst, lane, block, at, mode, same);
     } else {
       if (!shadow.split[word]) {
         shadow.split[word] = 1;
@@ -118,72 +169,104 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
           shadow.bytes[k] = shadow.words[word];
       }
       for (uint32_t k = at; k < upTo; ++k)
-        visit(shadow.bytes[k], warp, inst, lane, k, mode, same, shadow);
+        visit(shadow.bytes[k], warp, inst, lane, block, k, mode, same);
     }
     at = upTo;
   }
+}
+
+static void raise(uint32_t &clock, uint32_t value) {
+  clock = std::max(clock, value);
 }
 
 void ptxsim::joinClocks(Block &block, const std::vector<uint32_t> &arrived,
                         uint32_t released) {
   if (!block.shadow || block.shadow->clocks.empty())
     return;
-  std::vector<uint32_t> &clocks = block.shadow->clocks;
-  size_t warps = block.warps.size();
-  uint32_t joined[32] = {};
-  for (size_t w = 0; w < warps; ++w) {
-    if (!arrived[w])
+  size_t all = warpsInCluster(block);
+  std::vector<uint32_t> joined(all, 0);
+  for (const Warp &warp : block.warps) {
+    if (!arrived[warp.index])
       continue;
-    for (size_t u = 0; u < warps; ++u)
-      joined[u] = std::max(joined[u], clocks[w * warps + u]);
-    joined[w] = std::max(joined[w], block.warps[w].epoch);
+    const uint32_t *seen = clocksOf(warp);
+    for (size_t u = 0; u < all; ++u)
+      raise(joined[u], seen[u]);
+    raise(joined[warpInCluster(warp)], warp.epoch);
   }
-  for (size_t w = 0; w < warps; ++w)
-    if (released >> w & 1)
-      for (size_t u = 0; u < warps; ++u)
-        if (u != w)
-          clocks[w * warps + u] = std::max(clocks[w * warps + u], joined[u]);
+  for (const Warp &warp : block.warps)
+    if (released >> warp.index & 1)
+      for (size_t u = 0; u < all; ++u)
+        if (u != warpInCluster(warp))
+          raise(clocksOf(warp)[u], joined[u]);
 }
 
-static SharedShadow *clockedShadow(Warp &warp) {
-  SharedShadow *shadow = warp.block->shadow.get();
-  return shadow && !shadow->clocks.empty() ? shadow : nullptr;
+void ptxsim::joinClusterClocks(Cluster &cluster) {
+  Block &first = cluster.blocks[0];
+  if (!first.shadow || first.shadow->clocks.empty())
+    return;
+  size_t all = warpsInCluster(first);
+  std::vector<uint32_t> joined = cluster.clusterArrivedEpochs;
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps) {
+      for (size_t u = 0; u < all; ++u)
+        raise(joined[u], clocksOf(warp)[u]);
+      // What has exited counts as arrived.
+      if (!warp.live)
+        raise(joined[warpInCluster(warp)], warp.epoch);
+    }
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps)
+      for (size_t u = 0; u < all; ++u)
+        if (u != warpInCluster(warp))
+          raise(clocksOf(warp)[u], joined[u]);
 }
 
-/// Only barriers of the warp's own block carry clocks.
-static bool ownBarrier(const Warp &warp, uint64_t barrier) {
+void ptxsim::resetClocks(Cluster &cluster) {
+  // Epochs go on from cluster to cluster, and all of the last is ordered
+  // before.
+  for (const Block &block : cluster.blocks)
+    if (block.shadow && !block.shadow->clocks.empty())
+      for (const Warp &warp : block.warps)
+        for (const Block &other : cluster.blocks)
+          for (const Warp &seen : other.warps)
+            clocksOf(warp)[warpInCluster(seen)] = seen.epoch - 1;
+}
+
+/// The clock of the mbarrier at a shared address, null without the race check.
+static std::vector<uint32_t> *barrierClock(Warp &warp, uint64_t barrier) {
+  Block *block = warp.block;
+  if (!block->shadow || block->shadow->clocks.empty())
+    return nullptr;
   uint64_t rank = (barrier & 0xffffffff) >> sharedRankShift;
-  return rank == 0 || rank == uint64_t(warp.block->rank) + 1;
+  if (rank > block->cluster->blocks.size())
+    return nullptr;
+  if (rank)
+    block = &block->cluster->blocks[rank - 1];
+  std::vector<uint32_t> &clock =
+      asyncOf(*block).barrierClocks[uint32_t(barrier & sharedOffsetMask)];
+  clock.resize(warpsInCluster(*block), 0);
+  return &clock;
 }
 
 void ptxsim::releaseClock(Warp &warp, uint64_t barrier) {
-  SharedShadow *shadow = clockedShadow(warp);
-  if (!shadow || warp.asynchronous || !ownBarrier(warp, barrier))
+  std::vector<uint32_t> *clock =
+      warp.asynchronous ? nullptr : barrierClock(warp, barrier);
+  if (!clock)
     return;
-  size_t warps = warp.block->warps.size();
-  std::vector<uint32_t> &clock =
-      asyncOf(*warp.block).barrierClocks[uint32_t(barrier & sharedOffsetMask)];
-  clock.resize(warps, 0);
-  for (size_t u = 0; u < warps; ++u)
-    clock[u] = std::max(clock[u], u == warp.index
-                                      ? warp.epoch
-                                      : shadow->clocks[warp.index * warps + u]);
+  const uint32_t *seen = clocksOf(warp);
+  for (size_t u = 0; u < clock->size(); ++u)
+    raise((*clock)[u], u == warpInCluster(warp) ? warp.epoch : seen[u]);
   ++warp.epoch;
 }
 
 void ptxsim::acquireClock(Warp &warp, uint64_t barrier) {
-  SharedShadow *shadow = clockedShadow(warp);
-  if (!shadow || !ownBarrier(warp, barrier))
+  std::vector<uint32_t> *clock = barrierClock(warp, barrier);
+  if (!clock)
     return;
-  size_t warps = warp.block->warps.size();
-  auto &all = asyncOf(*warp.block).barrierClocks;
-  auto it = all.find(uint32_t(barrier & sharedOffsetMask));
-  if (it == all.end())
-    return;
-  for (size_t u = 0; u < warps; ++u)
-    if (u != warp.index)
-      shadow->clocks[warp.index * warps + u] =
-          std::max(shadow->clocks[warp.index * warps + u], it->second[u]);
+  uint32_t *seen = clocksOf(warp);
+  for (size_t u = 0; u < clock->size(); ++u)
+    if (u != warpInCluster(warp))
+      raise(seen[u], (*clock)[u]);
   // Lanes of the warp that have arrived are ordered as well.
   ++warp.epoch;
 }
@@ -259,7 +342,7 @@ void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
     races.lastAllocation = &allocation;
     races.lastCells = shadow.cells;
   }
-  bool strong = mode == AccessMode::Atomic || inst.flags & AccessStrong;
+  bool strong = isStrong(warp, inst, mode);
   uint32_t self = uint32_t(warp.block->linear + 1);
   uint64_t first = (address - allocation.begin) / races.unit;
   uint64_t last = (address + bytes - 1 - allocation.begin) / races.unit;
@@ -346,7 +429,8 @@ bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
   const AccessRange &range = warp.ranges[inst.operands];
   bool isRead = mode == AccessMode::Read;
   bool tracksRegisters = !isRead && !launch.program->registerEvents.empty();
-  if (inst.flags & AccessStrong || launch.options->counters || tracksRegisters)
+  if (inst.flags & AccessStrong || launch.options->counters ||
+      tracksRegisters || (launch.globalProxy && !isRead))
     return false;
   bool initialised = isRead && range.written && launch.tools & InitCheck;
   GlobalRaces *races = launch.globalRaces.get();

@@ -335,6 +335,7 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
   cluster.instructions = 0;
   cluster.clusterArrivedLanes.assign(
       size_t(launch.clusterBlocks) * launch.warpsPerBlock, 0);
+  cluster.clusterArrivedEpochs.assign(cluster.clusterArrivedLanes.size(), 0);
   for (Block &block : cluster.blocks) {
     uint32_t rank = block.rank;
     block.index = {origin.x + rank % dim.x, origin.y + rank / dim.x % dim.y,
@@ -343,6 +344,7 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
                    block.index.x;
     beginBlock(block);
   }
+  resetClocks(cluster);
   cluster.firstBlock = cluster.blocks[0].linear;
 }
 

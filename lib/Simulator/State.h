@@ -51,6 +51,7 @@ struct NamedBarrier {
 struct SharedShadow;
 struct AsyncState;
 class GlobalRaces;
+class GlobalProxy;
 
 struct Block {
   Launch *launch = nullptr;
@@ -92,6 +93,8 @@ struct Cluster {
   uint64_t clusterArrived = 0;
   uint64_t clusterPhase = 0;
   std::vector<uint32_t> clusterArrivedLanes;
+  /// For the race check: the last epoch of each warp that its arrival orders.
+  std::vector<uint32_t> clusterArrivedEpochs;
   uint64_t instructions = 0;
 };
 
@@ -165,6 +168,8 @@ struct Launch {
   uint64_t gridWorkspace = 0;
   /// Only for the race check, which runs on one worker.
   std::unique_ptr<GlobalRaces> globalRaces;
+  /// Only for the synchronisation check of kernels that need it, likewise.
+  std::unique_ptr<GlobalProxy> globalProxy;
 
   Launch();
   ~Launch();

@@ -51,6 +51,13 @@ Status ptxsim::checkTensorCopy(const TensorMapSpec &spec) {
   return {};
 }
 
+uint32_t ptxsim::boxBytes(const TensorMapSpec &spec) {
+  uint64_t bytes = typeRows[uint32_t(spec.type)].bytes;
+  for (uint32_t i = 0; i < spec.rank; ++i)
+    bytes *= spec.box[i];
+  return uint32_t(std::min<uint64_t>(bytes, 1u << 30));
+}
+
 /// 16-byte chunks change place by the 128-byte line they lie in.
 static uint64_t swizzled(uint64_t offset, TensorMapSwizzle swizzle) {
   switch (swizzle) {
@@ -75,19 +82,15 @@ public:
         type(typeRows[uint32_t(spec.type)]),
         toGlobal(copy.kind == CopyKind::TensorStore) {}
 
-  uint32_t boxBytes() const {
-    uint64_t bytes = type.bytes;
-    for (uint32_t i = 0; i < spec.rank; ++i)
-      bytes *= spec.box[i];
-    return uint32_t(std::min<uint64_t>(bytes, 1u << 30));
-  }
-
   void move() {
-    uint32_t bytes = boxBytes();
+    uint32_t bytes = boxBytes(spec);
     uint32_t align = spec.swizzle == TensorMapSwizzle::None ? 16 : 128;
     // The swizzle permutes within whole 128-byte lines.
-    box = copyTarget(copy, shared, bytes, align, Space::Shared,
-                     toGlobal ? AccessMode::Read : AccessMode::Write);
+    if (copy.hasRead)
+      box = copy.held.empty() ? nullptr : copy.held.data();
+    else
+      box = copyTarget(copy, shared, bytes, align, Space::Shared,
+                       toGlobal ? AccessMode::Read : AccessMode::Write);
     if (!box)
       return;
     uint64_t rows = bytes / (uint64_t(spec.box[0]) * type.bytes);
@@ -191,8 +194,7 @@ void ptxsim::landTensor(PendingCopy &copy) {
                            : copy.barrier;
     BoxMover mover(copy, dst);
     mover.move();
-    completeTransaction(*copy.warp, *copy.inst, copy.lane, barrier,
-                        mover.boxBytes());
+    completeTransaction(*copy.warp, *copy.inst, copy.lane, barrier, copy.bytes);
     if (!copy.multicast)
       break;
   }

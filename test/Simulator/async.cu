@@ -60,7 +60,11 @@ __device__ inline void bulk(int *errors, bool wait) {
   int t = threadIdx_x();
   u32 b = shared_address(&barrier);
   if (t == 0)
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(b) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                 "fence.mbarrier_init.release.cluster;"
+                 :
+                 : "r"(b)
+                 : "memory");
   __syncthreads();
   if (t == 0) {
     asm volatile("{ .reg .b64 s;\n"

@@ -11,6 +11,7 @@
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/pipeline>
+#include <cuda/ptx>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -50,8 +51,14 @@ KERNEL barrier(const int *in, int *out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   __shared__ alignas(16) int s[128];
   auto block = cg::this_thread_block();
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0) {
     init(&bar, blockDim.x);
+#if __CUDA_ARCH__ >= 900
+    // The copy may be a bulk copy, which must know of the barrier.
+    cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release,
+                                   cuda::ptx::scope_cluster);
+#endif
+  }
   __syncthreads();
   cuda::memcpy_async(block, s, in, cuda::aligned_size_t<16>(sizeof s), bar);
   bar.arrive_and_wait();
