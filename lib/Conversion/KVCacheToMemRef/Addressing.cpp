@@ -261,9 +261,13 @@ Value Addressing::inPage(Pool pool, Value slot, Value head, Value dim) {
   // What can only be 0 is left out.
   if (shape.heads > 1)
     offset = add(offset, multiply(toI32(head), shape.headBytes / unit));
-  if (dim && countsElements(pool, shape))
-    offset = add(offset, multiply(divide(toI32(dim), shape.elementsPerStorage),
+  if (dim && countsElements(pool, shape)) {
+    Value element = toI32(dim);
+    if (shape.elementsPerStorage == 1)
+      constant += takeConstants(element) * shape.storageBytes;
+    offset = add(offset, multiply(divide(element, shape.elementsPerStorage),
                                   shape.storageBytes / unit));
+  }
   offset = toIndex(offset);
   return constant ? add(offset, index(constant / unit)) : offset;
 }

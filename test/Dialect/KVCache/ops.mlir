@@ -262,6 +262,19 @@ func.func @gather(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<value, #mha_
   return
 }
 
+// CHECK-LABEL: func @paged_attention
+func.func @paged_attention(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<value, #gqa>, %q: memref<?x32x128xbf16>,
+                           %out: memref<?x32x128xf32>, %list: memref<?xi32>, %sinks: memref<32xf32>, %lse: memref<?x32xf32>, %w: memref<?xf32>) {
+  // CHECK: kvcache.paged_attention queries(%{{.*}} : memref<?x32x128xbf16>) over(%{{.*}}, %{{.*}} : !kvcache.cache<key, #[[GQA]]>, !kvcache.cache<value, #[[GQA]]>) into(%{{.*}} : memref<?x32x128xf32>) ragged(%{{.*}} : memref<?xi32>){{$}}
+  kvcache.paged_attention queries(%q : memref<?x32x128xbf16>) over(%k, %v : !kvcache.cache<key, #gqa>, !kvcache.cache<value, #gqa>)
+      into(%out : memref<?x32x128xf32>) ragged(%list : memref<?xi32>)
+  // CHECK: kvcache.paged_attention trap {{.*}} sinks(%{{.*}} : memref<32xf32>) lse(%{{.*}} : memref<?x32xf32>) workspace(%{{.*}} : memref<?xf32>) tuning(<threads = 64>) {scale = 1.000000e-01 : f32, softcap = 5.000000e+01 : f32, window = 128 : i64}
+  kvcache.paged_attention trap queries(%q : memref<?x32x128xbf16>) over(%k, %v : !kvcache.cache<key, #gqa>, !kvcache.cache<value, #gqa>)
+      into(%out : memref<?x32x128xf32>) ragged(%list : memref<?xi32>) sinks(%sinks : memref<32xf32>) lse(%lse : memref<?x32xf32>)
+      workspace(%w : memref<?xf32>) tuning(<threads = 64>) {scale = 0.1 : f32, softcap = 50.0 : f32, window = 128 : i64}
+  return
+}
+
 // CHECK-LABEL: func @scale_limit
 func.func @scale_limit() -> f32 {
   // CHECK: kvcache.scale_limit : f32

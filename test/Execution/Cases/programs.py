@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from case_folder import argument, need
-from element_types import ELEMENT_TYPES
+from element_types import ELEMENT_TYPES, decode
 from pool_layout import PoolLayout
 from program_text import (SIDES, ProgramText, layout_text, number_text,
                           padded_with_poison)
@@ -45,10 +45,10 @@ def _page_pools(text, case):
     return type_
 
 
-def _collection(text, case, new_lengths=None):
+def _collection(text, case, new_lengths=None, lengths="cache_lengths"):
     """A collection with its sequences; `new_lengths` are the tokens to come."""
     layout = case.layout
-    lengths, table = need(case, "cache_lengths", "lookup_table")
+    lengths, table = need(case, lengths, "lookup_table")
     if table.ndim != 2 or lengths.shape != table.shape[:1]:
         raise Malformed(f"cache_lengths {list(lengths.shape)} and lookup_table "
                         f"{list(table.shape)} do not fit")
@@ -359,6 +359,64 @@ def convert_layout(case):
     return text
 
 
+def _attention_rows(text, case):
+    """The collection and its new tokens, the parts of the line that attention
+    has first: queries, and offsets."""
+    offsets, old = need(case, "row_offsets", "old_lengths")
+    new = np.diff(offsets.astype(np.int64))
+    if new.shape != old.shape:
+        raise Malformed(f"row_offsets {list(offsets.shape)} and old_lengths "
+                        f"{list(old.shape)} do not fit")
+    collection = _collection(text, case, new, lengths="old_lengths")
+    return collection, _input(text, case, "q", 1), _input(text, case,
+                                                          "row_offsets", 1)
+
+
+def _attention_results(text, case, dtype, size, parts):
+    """`into` and `ragged`, `lse` and `workspace` of attention. `parts` are those
+    that the workspace has room for; 0 for none."""
+    rows, heads = case.inputs["q"].shape[:2]
+    text.argument("out", padded_with_poison([rows, heads, size], dtype), dtype,
+                  is_output=True, static_dims=2)
+    text.argument("lse", padded_with_poison([rows, heads], "f32"), "f32",
+                  is_output=True, static_dims=1)
+    words = f" lse({text.typed('lse')})"
+    if parts:
+        count = parts * rows * heads * (size + 2)
+        text.argument("workspace", padded_with_poison([count], "f32"), "f32",
+                      static_dims=0)
+        words += f" workspace({text.typed('workspace')})"
+    return words
+
+
+def _numbers(case, **names):
+    """Attributes for the arguments that a case has."""
+    listed = [f"{name} = {form(case.args[name])}" for name, form in names.items()
+              if case.args.get(name) is not None]
+    return f" {{{', '.join(listed)}}}" if listed else ""
+
+
+def attention(case):
+    text = ProgramText()
+    collection, q, offsets = _attention_rows(text, case)
+    layer = text.index("layer", argument(case, "l", range(case.layout.L)))
+    for side in SIDES:
+        text.line(f"%{side}s = kvcache.get_{side}_cache %collection[{layer}] : "
+                  f"{collection}")
+    types = ", ".join(f"!kvcache.cache<{side}, #kv>" for side in SIDES)
+    dtype = case.args.get("out_dtype", "f32")
+    words = _attention_results(text, case, dtype, case.layout.D,
+                               case.args.get("parts", 2))
+    if "sinks" in case.inputs:
+        words = f" sinks({_input(text, case, 'sinks', 0)})" + words
+    number = lambda value: f"{number_text(np.float32(value))} : f32"
+    text.line(f"kvcache.paged_attention queries({q}) over(%keys, %values : "
+              f"{types}) into({text.typed('out')}) ragged({offsets}){words}" +
+              _numbers(case, scale=number, softcap=number,
+                       window=lambda value: f"{value} : i64"))
+    return text
+
+
 PROGRAMS = {
     "append": append,
     "quantize_append": quantize_append,
@@ -375,6 +433,7 @@ PROGRAMS = {
                                    needs_workspace=False),
     "compact": compact,
     "convert_layout": convert_layout,
+    "attention": attention,
 }
 
 
@@ -387,6 +446,11 @@ def run_case(case, runner):
     results = runner.run(case.name, PROGRAMS[case.op](case).program())
     if case.layout is None:
         results["out"] = results["out"].astype(np.float64)
+    if case.op in ("attention", "mla_decode"):
+        # References are f64.
+        dtype = case.args.get("out_dtype", "f32")
+        results["out"] = decode(results["out"], dtype)
+        results["lse"] = decode(results["lse"], "f32")
     if case.op == "convert_layout":
         # Of the target the outputs are called as those of the source.
         results = {name.removeprefix("to_"): array

@@ -9,6 +9,7 @@ import numpy as np
 
 from element_types import ELEMENT_TYPES, decode
 from pool_layout import byte_indices, ceildiv
+from reference_attention import attention, mla_decode
 from reference_numbers import quantise, read, write
 from verdicts import Unsupported
 
@@ -401,7 +402,7 @@ def rms_norm(args, inputs, dtypes):
 
 WITH_POOLS = {f.__name__: f for f in
               (append, quantize_append, rope_quantize_append, gather, copy_pages, move_tokens,
-               clear_pages, compact, convert_layout)}
+               clear_pages, compact, convert_layout, attention, mla_decode)}
 WITHOUT_POOLS = {f.__name__: f for f in (rope, rms_norm)}
 OPS = {**WITH_POOLS, **WITHOUT_POOLS}
 

@@ -277,12 +277,13 @@ Value KernelBuilder::shareMemory(Type element, int64_t count,
   auto type = MemRefType::get({count}, element, MemRefLayoutAttrInterface(),
                               kernel.getI64IntegerAttr(static_cast<int64_t>(
                                   NVVM::NVVMMemorySpace::Shared)));
-  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  // Gets a name of its own where there is one already.
+  OpBuilder b(kernel.getContext());
   auto memory = memref::GlobalOp::create(
       b, host.getLoc(), "shared", b.getStringAttr("private"), type,
       /*initial_value=*/b.getUnitAttr(), /*constant=*/false,
       b.getI64IntegerAttr(alignment));
-  SymbolTable(module).insert(memory);
+  SymbolTable(module).insert(memory, module.getBody()->begin());
   return memref::GetGlobalOp::create(kernel, type, memory.getSymName());
 }
 

@@ -6,6 +6,8 @@
 
 #include "FastMath.h"
 
+#include "../KernelBuilder.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -63,4 +65,24 @@ Value FastMath::max(Value x, Value y) {
 
 Value FastMath::select(Value condition, Value x, Value y) {
   return arith::SelectOp::create(b, condition, x, y);
+}
+
+Value FastMath::maxOrNaN(Value x, Value y) {
+  return arith::MaximumFOp::create(b, x, y);
+}
+
+std::pair<Value, Value> FastMath::powersTo16Bits(Value largest) {
+  constexpr int64_t bias = 127, mantissa = 23, target = 14;
+  Arith arith(b);
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), largest);
+  Value exponent = arith.div(bits, int64_t(1) << mantissa);
+  // Numbers so small that the power would not be a normal one stay small.
+  exponent = b.createOrFold<arith::MaxUIOp>(exponent, arith.i32(target + 2));
+  auto power = [&](Value exponent) -> Value {
+    Value bits = arith.mul(exponent, int64_t(1) << mantissa);
+    return arith::BitcastOp::create(b, b.getF32Type(), bits);
+  };
+  return {
+      power(arith::SubIOp::create(b, arith.i32(2 * bias + target), exponent)),
+      power(arith::SubIOp::create(b, exponent, arith.i32(target)))};
 }

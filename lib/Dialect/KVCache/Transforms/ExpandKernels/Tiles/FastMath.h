@@ -39,7 +39,14 @@ public:
   Value mul(Value x, Value y);
   /// The larger one; the other one where one is NaN.
   Value max(Value x, Value y);
+  /// The larger one; NaN where one is.
+  Value maxOrNaN(Value x, Value y);
   Value select(Value condition, Value x, Value y);
+
+  /// For a largest magnitude of f32 that numbers have: a power of two that
+  /// brings it below 2^15, near the end of f16's range, so that there is as
+  /// much room below as f16 has; and the power that takes this back.
+  std::pair<Value, Value> powersTo16Bits(Value largest);
 
 private:
   Value call(StringRef intrinsic, ValueRange operands);

@@ -62,3 +62,16 @@ SmallVector<Value> mlir::kvcache::emitLoadMatrices(ImplicitLocOpBuilder &b,
           NVVM::LdStMatrixEltTypeAttr::get(context,
                                            NVVM::LdStMatrixEltType::B16)));
 }
+
+Value mlir::kvcache::emitTranspose(ImplicitLocOpBuilder &b, Value word) {
+  // All lanes take part: it stays where it is.
+  return LLVM::InlineAsmOp::create(
+             b, b.getI32Type(), ValueRange{word},
+             "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r",
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(b.getContext(),
+                                       LLVM::AsmDialect::AD_ATT),
+             /*operand_attrs=*/ArrayAttr())
+      .getResult(0);
+}

@@ -32,6 +32,11 @@ SmallVector<Value> emitMma(ImplicitLocOpBuilder &b, Type element, ValueRange a,
 SmallVector<Value> emitLoadMatrices(ImplicitLocOpBuilder &b, Value pointer,
                                     bool transposed);
 
+/// movmatrix: of a matrix of 8 x 8 numbers of 16 bits, two of which a lane has
+/// in a register as A[0] does, the transposed one, which is B[0] of the same
+/// matrix.
+Value emitTranspose(ImplicitLocOpBuilder &b, Value word);
+
 } // namespace mlir::kvcache
 
 #endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_MMA_H

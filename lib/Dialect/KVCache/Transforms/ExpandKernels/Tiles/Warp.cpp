@@ -45,6 +45,13 @@ Value Warp::reduceRow(Value value, function_ref<Value(Value, Value)> combine) {
   return value;
 }
 
+Value Warp::reduceColumn(Value value,
+                         function_ref<Value(Value, Value)> combine) {
+  for (int64_t distance : {4, 8, 16})
+    value = combine(value, exchange(value, distance));
+  return value;
+}
+
 Value Warp::reduce(Value value, function_ref<Value(Value, Value)> combine) {
   for (int64_t distance : {16, 8, 4, 2, 1})
     value = combine(value, exchange(value, distance));

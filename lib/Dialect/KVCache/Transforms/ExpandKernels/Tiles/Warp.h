@@ -32,6 +32,8 @@ public:
   Value from(Value value, Value from);
   /// `combine` over the four lanes of a row, in each of them.
   Value reduceRow(Value value, function_ref<Value(Value, Value)> combine);
+  /// `combine` over the eight lanes of a column, in each of them.
+  Value reduceColumn(Value value, function_ref<Value(Value, Value)> combine);
   /// `combine` over the lanes of the warp, in each of them.
   Value reduce(Value value, function_ref<Value(Value, Value)> combine);
   /// Whether `condition` (`i1`) holds in any lane.

@@ -17,20 +17,24 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-SmallVector<Value> Words::of(Value vector) {
+Value Words::vectorOf(Value vector) {
   auto type = cast<VectorType>(vector.getType());
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
   Type i32 = b.getI32Type();
-  if (bits < 32) {
-    Value one = vector::BitCastOp::create(
-        b, VectorType::get({1}, b.getIntegerType(bits)), vector);
-    return {
-        arith::ExtUIOp::create(b, i32, vector::ExtractOp::create(b, one, 0))};
-  }
-  Value all = b.createOrFold<vector::BitCastOp>(
-      VectorType::get({bits / 32}, i32), vector);
+  if (bits >= 32)
+    return b.createOrFold<vector::BitCastOp>(VectorType::get({bits / 32}, i32),
+                                             vector);
+  Value one = vector::BitCastOp::create(
+      b, VectorType::get({1}, b.getIntegerType(bits)), vector);
+  return arith::ExtUIOp::create(b, VectorType::get({1}, i32), one);
+}
+
+Value Words::whole(Value vector) { return LLVM::FreezeOp::create(b, vector); }
+
+SmallVector<Value> Words::of(Value vector) {
+  Value all = vectorOf(vector);
   SmallVector<Value> words;
-  for (int64_t i = 0; i < bits / 32; ++i)
+  for (int64_t i = 0; i < cast<VectorType>(all.getType()).getDimSize(0); ++i)
     words.push_back(vector::ExtractOp::create(b, all, i));
   return words;
 }

@@ -19,6 +19,11 @@ public:
 
   /// The registers of a vector. One of 8 or 16 bits has zeros above.
   SmallVector<Value> of(Value vector);
+  /// These as a vector: `vector<n x i32>`.
+  Value vectorOf(Value vector);
+  /// A vector just loaded, so that the load stays one: what is taken apart
+  /// right away LLVM would load piece by piece.
+  Value whole(Value vector);
   /// The vector of registers, `vector<n x i32>`.
   Value vector(ValueRange words);
   /// Bytes of `low` (0 to 3) and `high` (4 to 7), chosen by a nibble each.

@@ -1,0 +1,102 @@
+//===- KVCacheAttentionOps.td - Attention on caches --------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KVCACHE_DIALECT_KVCACHE_IR_KVCACHEATTENTIONOPS_TD
+#define KVCACHE_DIALECT_KVCACHE_IR_KVCACHEATTENTIONOPS_TD
+
+include "kvcache/Dialect/KVCache/IR/KVCacheKernelOps.td"
+
+def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
+  let summary = "attention of new tokens to the tokens of a cache";
+  let description = [{
+    Row `r` of `q` is new token `i = r - row_offsets[b]` of the sequence `b` with
+    `row_offsets[b] <= r < row_offsets[b + 1]`. The cache already holds the new
+    tokens: row `r` sees the keys `j < cache_length(b) + i + 1` and, with a
+    `window` of `w`, of these the last `w`. Query head `h` reads head
+    `h / (Hq / H)` of the cache. With `x_j = scale * (q . k_j)`, or
+    `softcap * tanh(x_j / softcap)` of it,
+
+        out = SUM_j e^x_j v_j / (SUM_j e^x_j + e^sink)      lse = ln(SUM_j e^x_j + e^sink)
+
+    where `sink` is `sinks[h]`, and absent without `sinks`. A row that sees no key
+    has `out` 0, and `lse` its sink or minus infinity. Rows of no sequence are not
+    written.
+
+    Keys and values of a quantised cache are code times scale. Products are of
+    f16 or bf16, exactly the stored numbers; sums are f32, exponents and their
+    sums too. The weights `e^x_j` (times the scale of the value) are rounded to
+    the type of the products. The result is within 2e-3 of the row's largest value
+    of that of exact arithmetic, and the same in every run. Magnitudes of value
+    scales below 2^-100 count as 2^-100. What is stored in slots from
+    `cache_length(b) + new tokens` on has no influence, nor have table columns
+    beyond those of the last token.
+
+    `workspace` lets several blocks share the keys of a row: they leave
+    `Hq * (D + 2)` numbers a row and part there, which a second kernel combines.
+    The number of parts follows from the sizes of `q`, of the tables and of
+    `workspace`; without one there is one part. Nothing is read from it that the
+    operation has not written.
+
+    Offsets and lengths are unsigned and read on the device.
+
+    **Constraints:**
+    - `keys` and `values` are the two sides of one layout of bf16, f16,
+      f8E4M3FN or i8 (with scales), without an unquantised tail; `D` is 64, 80,
+      96, 128, 192 or 256.
+    - `q` is `[T, Hq, D]` with static `Hq`, a multiple of `H`, of the cache's dtype
+      or, where that has 8 bits, of bf16 or f16; `out` is `[T, Hq, D]` of f32, f16
+      or bf16; last strides are 1.
+    - `row_offsets` is a list `memref<B+1 x i32>`.
+    - `sinks` is `memref<Hq x f32>`, `lse` is `[T, Hq]` of f32, `workspace` is
+      `memref<? x f32>`.
+    - `scale` (1 / sqrt(D) where it is not given) and `softcap` are positive,
+      `window` is at least 1.
+    - The policy is `assume` or `trap`.
+
+    Example:
+    ```mlir
+    kvcache.paged_attention queries(%q : memref<?x32x128xbf16>)
+        over(%k, %v : !kvcache.cache<key, #gqa>, !kvcache.cache<value, #gqa>)
+        into(%out : memref<?x32x128xbf16>) ragged(%offsets : memref<?xi32>)
+        workspace(%w : memref<?xf32>) {window = 4096 : i64}
+    ```
+  }];
+  let arguments = (ins
+    KVCache_assumeUnlessSaid:$policy,
+    AnyMemRef:$q,
+    KVCache_CacheType:$keys,
+    KVCache_CacheType:$values,
+    AnyMemRef:$out,
+    AnyMemRef:$row_offsets,
+    Optional<AnyMemRef>:$sinks,
+    Optional<AnyMemRef>:$lse,
+    Optional<AnyMemRef>:$workspace,
+    OptionalAttr<F32Attr>:$scale,
+    OptionalAttr<F32Attr>:$softcap,
+    OptionalAttr<I64Attr>:$window,
+    OptionalAttr<KVCache_TuningAttr>:$tuning
+  );
+  let assemblyFormat = [{
+    ($policy^)? `queries` `(` $q `:` type($q) `)`
+    `over` `(` $keys `,` $values `:` qualified(type($keys)) `,`
+    qualified(type($values)) `)`
+    `into` `(` $out `:` type($out) `)`
+    `ragged` `(` $row_offsets `:` type($row_offsets) `)`
+    (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
+    (`lse` `(` $lse^ `:` type($lse) `)`)?
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
+    (`tuning` `(` $tuning^ `)`)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Query heads, and how many of them read one head of the cache.
+    int64_t getQueryHeads() {
+      return ::llvm::cast<::mlir::MemRefType>(getQ().getType()).getDimSize(1);
+    }
+    int64_t getGroup();
+  }];
+}
+
+#endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEATTENTIONOPS_TD

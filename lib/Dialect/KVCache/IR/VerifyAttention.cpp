@@ -1,0 +1,130 @@
+//===- VerifyAttention.cpp - Verifiers of attention ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyKernel.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+/// Checks that `value`, if there is one, is positive.
+static LogicalResult verifyPositive(Operation *op, StringRef name,
+                                    std::optional<APFloat> value) {
+  if (!value)
+    return success();
+  double number = value->convertToDouble();
+  if (value->isFinite() && number > 0)
+    return success();
+  return op->emitOpError() << "expected '" << name
+                           << "' to be a positive number, got " << number;
+}
+
+/// Checks what of the operands all attention has; `outSize` are the elements of
+/// a head of 'out'.
+static LogicalResult verifyRows(Operation *op, Value q, Value out,
+                                Value offsets, Value sinks, Value lse,
+                                Value workspace, LayoutAttr layout,
+                                ArrayRef<Type> queryTypes, int64_t outSize) {
+  MLIRContext *context = op->getContext();
+  Type f32 = Float32Type::get(context);
+  auto qType = cast<MemRefType>(q.getType());
+  int64_t heads = qType.getRank() == 3 ? qType.getDimSize(1) : 0;
+  if (qType.getRank() == 3 && ShapedType::isDynamic(heads))
+    return op->emitOpError("expected dimension 1 (Hq) of 'q' to be static");
+  constexpr int64_t any = ShapedType::kDynamic;
+  if (failed(verifyTensor(op, "q", q, queryTypes,
+                          {any, any, layout.getHeadSize()}, {"T", "Hq", "D"})))
+    return failure();
+  if (heads % layout.getNumHeads() != 0 || heads == 0)
+    return op->emitOpError()
+           << "expected query heads to be a multiple of the cache's "
+           << layout.getNumHeads() << " heads, got " << heads;
+  if (failed(verifyTensor(op, "out", out, getWideFloats(context),
+                          {any, heads, outSize}, {"T", "Hq", "D"})) ||
+      failed(verifyList(op, "row_offsets", offsets, "B + 1")))
+    return failure();
+  if (lse &&
+      failed(verifyTensor(op, "lse", lse, {f32}, {any, heads}, {"T", "Hq"})))
+    return failure();
+  if (sinks && failed(verifyTensor(op, "sinks", sinks, {f32}, {heads}, {"Hq"})))
+    return failure();
+  if (workspace &&
+      failed(verifyTensor(op, "workspace", workspace, {f32}, {any}, {"N"})))
+    return failure();
+  int64_t rows = qType.getDimSize(0);
+  for (auto [name, tensor] : {std::pair("out", out), {"lse", lse}}) {
+    if (!tensor || ShapedType::isDynamic(rows))
+      continue;
+    int64_t size = cast<MemRefType>(tensor.getType()).getDimSize(0);
+    if (!ShapedType::isDynamic(size) && size != rows)
+      return op->emitOpError() << "expected 'q' and '" << name
+                               << "' to have the same number of rows, got "
+                               << rows << " and " << size;
+  }
+  return success();
+}
+
+static LogicalResult verifyPolicy(Operation *op, OutOfRange policy) {
+  if (policy == OutOfRange::skip)
+    return op->emitOpError("expected the policy assume or trap, got skip: keys "
+                           "that are left out change every result");
+  return success();
+}
+
+int64_t PagedAttentionOp::getGroup() {
+  return getQueryHeads() /
+         kvcache::getLayout(getKeys().getType()).getNumHeads();
+}
+
+LogicalResult PagedAttentionOp::verify() {
+  LayoutAttr layout = kvcache::getLayout(getKeys().getType());
+  if (failed(verifyPolicy(*this, getPolicy())))
+    return failure();
+  for (auto [cache, side] :
+       {std::pair(getKeys(), Side::key), {getValues(), Side::value}}) {
+    auto type = cast<CacheType>(cache.getType());
+    if (type.getSide() != side)
+      return emitOpError("expected a cache of ")
+             << (side == Side::key ? "keys" : "values") << ", got " << type;
+    if (type.getLayout() != layout)
+      return emitOpError("expected keys and values of one layout, got ")
+             << layout << " and " << type.getLayout();
+  }
+  Type dtype = layout.getDtype();
+  bool isWide = dtype.isBF16() || dtype.isF16();
+  if (!isWide && !isa<Float8E4M3FNType>(dtype) && !dtype.isInteger(8))
+    return emitOpError("expected a cache of bf16, f16, f8E4M3FN or i8, got ")
+           << dtype;
+  if (isWide && layout.isQuantized())
+    return emitOpError("expected a cache of ")
+           << dtype << " without scales, got scales of "
+           << layout.getScaleDtype();
+  if (layout.getRope())
+    return emitOpError("expected a layout whose heads are quantised as a "
+                       "whole, got a tail of ")
+           << layout.getRopeSize() << " of " << layout.getHeadSize()
+           << " elements; use kvcache.mla_decode";
+  constexpr int64_t sizes[] = {64, 80, 96, 128, 192, 256};
+  if (!llvm::is_contained(sizes, layout.getHeadSize()))
+    return emitOpError("expected a head size of 64, 80, 96, 128, 192 or 256, "
+                       "got ")
+           << layout.getHeadSize();
+  SmallVector<Type> queryTypes = {dtype};
+  if (!isWide)
+    queryTypes = {BFloat16Type::get(getContext()),
+                  Float16Type::get(getContext())};
+  if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(), getSinks(),
+                        getLse(), getWorkspace(), layout, queryTypes,
+                        layout.getHeadSize())) ||
+      failed(verifyPositive(*this, "scale", getScale())) ||
+      failed(verifyPositive(*this, "softcap", getSoftcap())))
+    return failure();
+  if (getWindow() && *getWindow() < 1)
+    return emitOpError("expected 'window' to be at least 1, got ")
+           << *getWindow();
+  return success();
+}

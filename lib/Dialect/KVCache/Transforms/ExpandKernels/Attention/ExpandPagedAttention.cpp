@@ -1,0 +1,336 @@
+//===- ExpandPagedAttention.cpp - The kernel of kvcache.paged_attention --===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block has eight rows (new tokens times query heads of a group) of one head
+// of the cache, or sixteen. Its warps walk the tiles of 16 tokens, each its
+// own, and are merged at the end; several blocks may share the tokens of their
+// rows.
+//
+// Nothing goes through shared memory until then. Scores S = Q K^T: keys are
+// fragment B as they lie in memory, the elements of heads in an order that
+// suits both sides. The result has in each lane what P^T is as fragment B of
+// O^T = V^T P^T, for which pairs of values of two tokens are put together.
+// Codes, which become other registers anyway, are fragment A of S^T = K Q^T,
+// which takes half the products; then P^T is transposed, a register each.
+//
+// Exponents are of base 2, and sums are scaled anew only when a maximum has
+// grown a lot. A scale of keys is a factor of the score. A scale of values goes
+// into the exponent, as its logarithm: weights times scales stay in the range
+// of f16, whatever the scales are.
+//
+// Tiles that all rows see as a whole come first, the next one loaded while one
+// is multiplied; then those at the edges, with care.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PagedAttentionKernel.h"
+
+#include "../Destinations.h"
+#include "../Tiles/FastMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+static constexpr double log2e = 1.4426950408889634;
+
+/// Registers for keys, values, queries and sums up to which the next tile is
+/// loaded while one is multiplied.
+static constexpr int64_t prefetchWords = 190;
+
+/// Memory that blocks share without asking for more.
+static constexpr int64_t sharedBytes = 48 * 1024;
+
+PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
+                                           PagedAttentionOp op, Tuning tuning)
+    : host(host), op(op), tuning(tuning),
+      layout(kvcache::getLayout(op.getKeys().getType())),
+      dtype(layout.getDtype()), isCode(dtype.getIntOrFloatBitWidth() == 8),
+      headSize(layout.getHeadSize()), group(op.getGroup()),
+      rowGroups(group > 8 ? 2 : 1), warps(tuning.threads / Warp::lanes) {
+  product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
+}
+
+PagedAttentionKernel::Values
+PagedAttentionKernel::ifElse(Value condition, TypeRange types,
+                             function_ref<Values()> then,
+                             function_ref<Values()> otherwise) {
+  auto check = scf::IfOp::create(*b, types, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(*b);
+  b->setInsertionPointToStart(check.thenBlock());
+  scf::YieldOp::create(*b, then());
+  b->setInsertionPointToStart(check.elseBlock());
+  scf::YieldOp::create(*b, otherwise());
+  return llvm::to_vector_of<Value>(check.getResults());
+}
+
+PagedAttentionKernel::Values
+PagedAttentionKernel::flatten(const Sums &sums) const {
+  Values all = sums.maximum;
+  llvm::append_range(all, sums.weight);
+  llvm::append_range(all, sums.output);
+  return all;
+}
+
+PagedAttentionKernel::Sums
+PagedAttentionKernel::unflatten(ValueRange values) const {
+  auto next = [&](int64_t count) {
+    Values part = llvm::to_vector_of<Value>(values.take_front(count));
+    values = values.drop_front(count);
+    return part;
+  };
+  Sums sums;
+  sums.maximum = next(rowGroups * rowsPerLane());
+  sums.weight = next(rowGroups * rowsPerLane());
+  sums.output = next(4 * rowGroups * valueSteps());
+  return sums;
+}
+
+PagedAttentionKernel::Sums
+PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
+  Arith arith(*b);
+  auto pagesOf = [&](Value tile, ValueRange otherwise) {
+    return ifElse(
+        arith.less(tile, stop), otherwise.getTypes(),
+        [&] { return tiles->pages(tile); },
+        [&] { return llvm::to_vector_of<Value>(otherwise); });
+  };
+  auto load = [&](Side side, Value tile, ValueRange pages,
+                  ValueRange otherwise) {
+    return ifElse(
+        arith.less(tile, stop), otherwise.getTypes(),
+        [&] { return tiles->load(side, tile, pages, /*isInside=*/true); },
+        [&] { return llvm::to_vector_of<Value>(otherwise); });
+  };
+  auto zeros = [&](TypeRange types) {
+    return llvm::map_to_vector(types, [&](Type type) -> Value {
+      return arith::ConstantOp::create(*b, b->getZeroAttr(type));
+    });
+  };
+  Ahead ahead;
+  ahead.pages = pagesOf(first, Values(tiles->pageCount(), arith.i32(0)));
+  if (prefetches) {
+    ahead.keys =
+        load(Side::key, first, ahead.pages, zeros(tiles->types(Side::key)));
+    ahead.values =
+        load(Side::value, first, ahead.pages, zeros(tiles->types(Side::value)));
+    ahead.pages = pagesOf(arith.add(first, warps), ahead.pages);
+  }
+  int64_t sumCount = flatten(initial).size();
+  Values carried = flatten(initial);
+  for (const Values &part : {ahead.keys, ahead.values, ahead.pages})
+    llvm::append_range(carried, part);
+  auto loop = scf::ForOp::create(*b, first, stop, arith.i32(warps), carried);
+  OpBuilder::InsertionGuard guard(*b);
+  b->setInsertionPointToStart(loop.getBody());
+  ValueRange arguments = loop.getRegionIterArgs();
+  Sums sums = unflatten(arguments.take_front(sumCount));
+  arguments = arguments.drop_front(sumCount);
+  for (Values *part : {&ahead.keys, &ahead.values, &ahead.pages}) {
+    size_t count = part->size();
+    part->assign(arguments.begin(), arguments.begin() + count);
+    arguments = arguments.drop_front(count);
+  }
+
+  Value tile = loop.getInductionVar(), next = arith.add(tile, warps);
+  Values pages = ahead.pages;
+  ahead.pages = pagesOf(prefetches ? arith.add(next, warps) : next, pages);
+  Values keys = ahead.keys, values = ahead.values;
+  if (!prefetches)
+    keys = tiles->load(Side::key, tile, pages, /*isInside=*/true);
+  SmallVector<Values> scores = this->scores(keys);
+  if (prefetches)
+    ahead.keys = load(Side::key, next, pages, keys);
+  else
+    values = tiles->load(Side::value, tile, pages, /*isInside=*/true);
+  multiplyValues(
+      sums, values,
+      weights(sums, scores,
+              ValueRange(values).drop_front(tiles->vectors(Side::value))));
+  if (prefetches)
+    ahead.values = load(Side::value, next, pages, values);
+  carried = flatten(sums);
+  for (const Values &part : {ahead.keys, ahead.values, ahead.pages})
+    llvm::append_range(carried, part);
+  scf::YieldOp::create(*b, carried);
+  return unflatten(loop.getResults().take_front(sumCount));
+}
+
+PagedAttentionKernel::Sums
+PagedAttentionKernel::walkEdges(Value first, Value before, Value after,
+                                Value stop, const Sums &initial) {
+  Arith arith(*b);
+  Value count = arith.add(before, arith.sub(stop, after));
+  auto loop = scf::ForOp::create(*b, warp->number, count, arith.i32(warps),
+                                 flatten(initial));
+  OpBuilder::InsertionGuard guard(*b);
+  b->setInsertionPointToStart(loop.getBody());
+  Sums sums = unflatten(loop.getRegionIterArgs());
+  Value number = loop.getInductionVar();
+  Value tile = arith::SelectOp::create(
+      *b, arith.less(number, before), arith.add(first, number),
+      arith.add(after, arith::SubIOp::create(*b, number, before)));
+  Values pages = tiles->pages(tile);
+  Values keys = tiles->load(Side::key, tile, pages, /*isInside=*/false);
+  Values values = tiles->load(Side::value, tile, pages, /*isInside=*/false);
+  SmallVector<Values> scores = this->scores(keys);
+  maskEdges(scores, tile);
+  multiplyValues(
+      sums, values,
+      weights(sums, scores,
+              ValueRange(values).drop_front(tiles->vectors(Side::value))));
+  scf::YieldOp::create(*b, flatten(sums));
+  return unflatten(loop.getResults());
+}
+
+void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
+                                    Value part) {
+  Arith arith(*b);
+  FastMath math(*b);
+  // Rows that do not exist are taken to be the last one.
+  Value lastRow = arith.sub(rows.end, arith.i32(1));
+  Value lastOfTile =
+      arith.minimum(arith.add(rows.begin, 8 * rowGroups - 1), lastRow);
+  Value length = arith.toI32(
+      CacheLengthOp::create(*b, builder->take(op.getKeys()), rows.sequence));
+  auto endOf = [&](Value row) {
+    return arith.add(arith.add(length, arith.div(row, group)), 1);
+  };
+  auto beginOf = [&](Value end) -> Value {
+    if (!op.getWindow() || *op.getWindow() > INT32_MAX)
+      return arith.i32(0);
+    Value window = arith.i32(*op.getWindow());
+    Value more = b->createOrFold<arith::MaxUIOp>(end, window);
+    return arith.sub(more, window);
+  };
+  firstEnd = endOf(rows.begin);
+  begin = beginOf(firstEnd);
+  end = endOf(lastOfTile);
+  lastBegin = beginOf(end);
+  begins.clear();
+  ends.clear();
+  Values tileRows;
+  auto rowAt = [&](Value inTile) {
+    return arith.minimum(arith.add(rows.begin, inTile), lastRow);
+  };
+  for (int64_t g = 0; g < rowGroups; ++g) {
+    tileRows.push_back(rowAt(arith.add(warp->row, 8 * g)));
+    for (int64_t row = 0; row < rowsPerLane(); ++row) {
+      ends.push_back(endOf(rowAt(arith.add(rowInGroup(row), 8 * g))));
+      begins.push_back(beginOf(ends.back()));
+    }
+  }
+
+  // The tiles of this part.
+  Value firstTile = arith.div(begin, CacheTiles::tokens);
+  Value lastTile = arith.ceilDiv(end, CacheTiles::tokens);
+  if (part) {
+    Value count = arith.sub(lastTile, firstTile);
+    Value parts = arith.toI32(results->partCountInKernel());
+    Value each =
+        arith.div(arith.add(count, arith.sub(parts, arith.i32(1))), parts);
+    firstTile = arith.add(firstTile, arith.mul(arith.toI32(part), each));
+    lastTile = arith.minimum(lastTile, arith.add(firstTile, each));
+  }
+  tiles->setRange(*warp, rows.sequence, head, begin, end);
+  queries->load(*warp, rows.firstRow, head, tileRows);
+  factors = queries->scoreFactors(*warp, /*byColumn=*/isCode);
+
+  // Of these, those that all rows see as a whole.
+  auto within = [&](Value tile) {
+    return arith.minimum(b->createOrFold<arith::MaxUIOp>(tile, firstTile),
+                         lastTile);
+  };
+  Value firstWhole = within(arith.ceilDiv(lastBegin, CacheTiles::tokens));
+  Value afterWhole = b->createOrFold<arith::MaxUIOp>(
+      within(arith.div(firstEnd, CacheTiles::tokens)), firstWhole);
+  Sums sums;
+  Value zero = math.number(0);
+  sums.maximum.assign(rowGroups * rowsPerLane(), math.number(noMaximum));
+  sums.weight.assign(rowGroups * rowsPerLane(), zero);
+  sums.output.assign(4 * rowGroups * valueSteps(), zero);
+  sums = walkWhole(arith.add(firstWhole, warp->number), afterWhole, sums);
+  sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
+                   lastTile, sums);
+  merge(sums, rows, head, part);
+}
+
+void PagedAttentionKernel::emit() {
+  Arith onHost(host);
+  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM);
+  this->builder = &builder;
+  b = &builder.body();
+  Value hostRows = sizeOf(host, op.getQ(), 0);
+  requireSame(host, hostRows, sizeOf(host, op.getOut(), 0),
+              "'q' and 'out' to have the same number of rows");
+  if (op.getLse())
+    requireSame(host, hostRows, sizeOf(host, op.getLse(), 0),
+                "'q' and 'lse' to have the same number of rows");
+  QueryTiles items(builder, hostRows, op.getRowOffsets(), group, 8 * rowGroups);
+  results.emplace(op.getOut(), op.getSinks(), op.getLse(), op.getWorkspace(),
+                  op.getQueryHeads(), headSize);
+  int64_t heads = layout.getNumHeads();
+  Value units = onHost.mul(items.items(), heads);
+  Value tokens = onHost.mul(TableColumnsOp::create(host, op.getKeys()),
+                            layout.getPageSize());
+  if (op.getWindow())
+    tokens = onHost.minimum(tokens, onHost.index(*op.getWindow()));
+  Value parts = results->parts(host, units, tokens);
+  results->enter(builder, parts);
+
+  GetPagedCacheOp collection = getCollectionOp(op.getKeys());
+  bool sharesTables =
+      collection && collection == getCollectionOp(op.getValues());
+  Value keys = builder.take(op.getKeys());
+  Value values = builder.take(op.getValues());
+  warp.emplace(*b);
+  tiles.emplace(*b, keys, values, sharesTables, op.getPolicy());
+  queries.emplace(builder, op.getQ(), tiles->cutOf(Side::key), product,
+                  rowGroups, group);
+  double scale = op.getScale() ? op.getScale()->convertToDouble()
+                               : 1 / std::sqrt(double(headSize));
+  if (op.getSoftcap())
+    queries->setFactor(scale / op.getSoftcap()->convertToDouble());
+  else
+    queries->setFactor(scale * log2e);
+  prefetches = tiles->registers(Side::key) + tiles->registers(Side::value) +
+                   rowGroups * (headSize / 4 + headSize / 8) <=
+               prefetchWords;
+
+  Arith arith(*b);
+  Value unit = gpu::BlockIdOp::create(*b, gpu::Dimension::x), part;
+  if (Value count = results->partCountInKernel()) {
+    part = arith.rem(unit, count);
+    unit = arith.div(unit, count);
+  }
+  Value head = arith.rem(unit, heads);
+  QueryTile rows = items.at(arith.div(unit, heads), *warp);
+  emitIf(*b, rows.exists, [&] { emitTile(rows, head, part); });
+  builder.launch(onHost.mul(units, parts));
+  results->combine(host, op, parts);
+}
+
+LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
+                                                  Tuning defaults) {
+  LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
+  Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
+  // Warps leave their sums in shared memory.
+  int64_t rows = op.getGroup() > 8 ? 16 : 8;
+  int64_t most = sharedBytes / (rows * (layout.getHeadSize() + 2) * 4);
+  tuning.threads =
+      Warp::lanes * std::clamp<int64_t>(tuning.threads / Warp::lanes, 1, most);
+  // Three blocks of 128 threads leave 168 registers for each: enough for heads
+  // of up to 128 elements.
+  if (tuning.blocksPerSM == 0 && tuning.threads == 128 && rows == 8 &&
+      layout.getHeadSize() <= 128)
+    tuning.blocksPerSM = 3;
+  ImplicitLocOpBuilder host(op.getLoc(), op);
+  PagedAttentionKernel(host, op, tuning).emit();
+  return success();
+}

@@ -1,0 +1,108 @@
+//===- PagedAttentionKernel.h - Attention to pages ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PAGEDATTENTIONKERNEL_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PAGEDATTENTIONKERNEL_H
+
+#include "CacheTiles.h"
+#include "Partials.h"
+#include "QueryFragments.h"
+#include "QueryTiles.h"
+
+#include "../ExpandKernels.h"
+
+namespace mlir::kvcache {
+
+/// The kernel of `kvcache.paged_attention`: see ExpandPagedAttention.cpp.
+class PagedAttentionKernel {
+public:
+  PagedAttentionKernel(ImplicitLocOpBuilder &host, PagedAttentionOp op,
+                       Tuning tuning);
+  void emit();
+
+private:
+  using Values = SmallVector<Value>;
+
+  /// What is summed over the tokens that were.
+  struct Sums {
+    /// By group of eight rows and row of the lane's: the maximum, and the
+    /// lane's sum of weights.
+    Values maximum, weight;
+    /// By group of rows and step of values: four sums each.
+    Values output;
+  };
+  /// The tile that comes, where it is loaded ahead, and where the one after it
+  /// lies; else where the one that comes does.
+  struct Ahead {
+    Values keys, values, pages;
+  };
+
+  void emitTile(const QueryTile &rows, Value head, Value part);
+  void setRows(const QueryTile &rows, Values &tileRows);
+  /// Tiles `first` to before `stop`, of tokens that all rows see.
+  Sums walkWhole(Value first, Value stop, const Sums &initial);
+  /// The other ones: `before` tiles from `first` on and those from `after` to
+  /// before `stop`.
+  Sums walkEdges(Value first, Value before, Value after, Value stop,
+                 const Sums &initial);
+  Values flatten(const Sums &sums) const;
+  Sums unflatten(ValueRange values) const;
+
+  /// Scores of the tile, by group of rows and score of the lane.
+  SmallVector<Values> scores(ValueRange keys);
+  void maskEdges(SmallVector<Values> &scores, Value tile);
+  void rescale(Sums &sums, ArrayRef<Value> largest);
+  /// Weights of a tile as they are multiplied: fragments B of P^T, by term of a
+  /// sum, granule and group of rows.
+  using Weights = SmallVector<SmallVector<SmallVector<Values>>>;
+  Weights weights(Sums &sums, SmallVector<Values> &scores,
+                  ValueRange valueScales);
+  SmallVector<Values> fragments(ArrayRef<Value> weights);
+  void multiplyValues(Sums &sums, ValueRange values, const Weights &weights);
+  Values valueFragment(ValueRange values, int64_t piece, int64_t step,
+                       int64_t granule);
+  void merge(const Sums &sums, const QueryTile &rows, Value head, Value part);
+
+  /// Which of the lane's rows and tokens a score is of, and where these are.
+  int64_t rowOf(int64_t score) const { return isCode ? score % 2 : 0; }
+  int64_t tokenOf(int64_t score) const { return isCode ? score / 2 : score; }
+  int64_t rowsPerLane() const { return isCode ? 2 : 1; }
+  int64_t tokensPerLane() const { return isCode ? 2 : 4; }
+  static constexpr int64_t scoresPerLane = 4;
+  Value rowInGroup(int64_t row);
+  Value tokenInTile(int64_t token);
+  /// `combine` over all tokens of a row.
+  Value reduce(Value value, function_ref<Value(Value, Value)> combine);
+
+  int64_t valueSteps() const { return headSize / 16; }
+  Values ifElse(Value condition, TypeRange types, function_ref<Values()> then,
+                function_ref<Values()> otherwise);
+
+  ImplicitLocOpBuilder &host;
+  PagedAttentionOp op;
+  Tuning tuning;
+  LayoutAttr layout;
+  Type dtype, product;
+  bool isCode, prefetches = false;
+  int64_t headSize, group, rowGroups, warps;
+
+  KernelBuilder *builder = nullptr;
+  ImplicitLocOpBuilder *b = nullptr;
+  std::optional<Warp> warp;
+  std::optional<CacheTiles> tiles;
+  std::optional<QueryFragments> queries;
+  std::optional<RowResults> results;
+  /// By group of rows and row of the lane's: what scores are multiplied by, the
+  /// first key and the one after the last.
+  Values factors, begins, ends;
+  /// The first key of any row and the one after the last of any; the last first
+  /// key and the first one after a last.
+  Value begin, end, lastBegin, firstEnd;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PAGEDATTENTIONKERNEL_H

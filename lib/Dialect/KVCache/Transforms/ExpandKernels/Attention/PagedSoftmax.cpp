@@ -1,0 +1,277 @@
+//===- PagedSoftmax.cpp - Scores and weights of a tile of tokens ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PagedAttentionKernel.h"
+
+#include "../Tiles/FastMath.h"
+#include "../Tiles/Mma.h"
+#include "../Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+static constexpr double log2e = 1.4426950408889634;
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A maximum may lag behind by so much (base 2) before sums are scaled anew.
+static constexpr double lag = 8;
+
+/// The least logarithm of a scale of values.
+static constexpr double leastLog = -100;
+
+Value PagedAttentionKernel::rowInGroup(int64_t row) {
+  Arith arith(*b);
+  return isCode ? arith.add(arith.mul(warp->column, 2), row) : warp->row;
+}
+
+Value PagedAttentionKernel::tokenInTile(int64_t token) {
+  Arith arith(*b);
+  if (isCode)
+    return arith.add(warp->row, 8 * token);
+  return arith.add(arith.mul(warp->column, 2), token / 2 * 8 + token % 2);
+}
+
+Value PagedAttentionKernel::reduce(Value value,
+                                   function_ref<Value(Value, Value)> combine) {
+  return isCode ? warp->reduceColumn(value, combine)
+                : warp->reduceRow(value, combine);
+}
+
+/// Numbers of 16 bits are fragment B as they lie in memory, queries are A and
+/// half of that is empty. Codes become fragment A, which costs half the
+/// products and leaves the scores transposed.
+SmallVector<PagedAttentionKernel::Values>
+PagedAttentionKernel::scores(ValueRange keys) {
+  FastMath math(*b);
+  Words registers(*b);
+  const HeadCut &cut = tiles->cutOf(Side::key);
+  ValueRange scales = keys.drop_front(tiles->vectors(Side::key));
+  Value zero = math.number(0);
+  // By granule and chain of products: four sums.
+  int64_t chains = isCode ? rowGroups : CacheTiles::keysPerLane;
+  SmallVector<SmallVector<Values>> sums(
+      cut.granules, SmallVector<Values>(chains, Values(4, zero)));
+  auto multiply = [&](Values &into, ValueRange a, ValueRange c) {
+    into = emitMma(*b, product, a, c, into);
+  };
+  for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
+    SmallVector<Values> words;
+    for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token)
+      words.push_back(tiles->wordsOf(Side::key, keys, token, number));
+    auto [first, last] = cut.granulesOf(piece);
+    for (int64_t step = 0; step < piece.steps(); ++step) {
+      SmallVector<Values> ofTokens;
+      for (const Values &ofToken : words)
+        ofTokens.push_back(
+            isCode ? registers.codesToF16(ofToken[step], dtype)
+                   : Values{ofToken[2 * step], ofToken[2 * step + 1]});
+      for (int64_t granule = first; granule <= last; ++granule) {
+        if (!isCode) {
+          Values fragment = queries->fragmentA(number, step, granule);
+          for (int64_t token = 0; token < chains; ++token)
+            multiply(sums[granule][token], fragment, ofTokens[token]);
+          continue;
+        }
+        Values fragment = {ofTokens[0][0], ofTokens[1][0], ofTokens[0][1],
+                           ofTokens[1][1]};
+        for (int64_t rows = 0; rows < chains; ++rows)
+          multiply(sums[granule][rows], fragment,
+                   queries->fragmentB(rows, number, step, granule));
+      }
+    }
+  }
+  SmallVector<Values> scores(rowGroups);
+  for (int64_t rows = 0; rows < rowGroups; ++rows)
+    for (int64_t i = 0; i < scoresPerLane; ++i) {
+      Value score;
+      for (int64_t granule = 0; granule < cut.granules; ++granule) {
+        Value part = isCode ? sums[granule][rows][i]
+                            : sums[granule][i / 2][2 * rows + i % 2];
+        if (tiles->isQuantized()) {
+          Value scale = scales[tokenOf(i) * cut.granules + granule];
+          part = score ? math.fma(part, scale, score) : math.mul(part, scale);
+        }
+        score = part;
+      }
+      scores[rows].push_back(score);
+    }
+  return scores;
+}
+
+void PagedAttentionKernel::maskEdges(SmallVector<Values> &scores, Value tile) {
+  Arith arith(*b);
+  FastMath math(*b);
+  Value first = arith.mul(tile, CacheTiles::tokens);
+  Value none = math.number(-infinity);
+  for (int64_t rows = 0; rows < rowGroups; ++rows)
+    for (auto [i, score] : llvm::enumerate(scores[rows])) {
+      int64_t row = rows * rowsPerLane() + rowOf(i);
+      Value token = arith.add(first, tokenInTile(tokenOf(i)));
+      Value sees = arith.less(token, ends[row]);
+      if (op.getWindow())
+        sees = arith.both(sees,
+                          arith::CmpIOp::create(*b, arith::CmpIPredicate::ule,
+                                                begins[row], token));
+      score = math.select(sees, score, none);
+    }
+}
+
+void PagedAttentionKernel::rescale(Sums &sums, ArrayRef<Value> largest) {
+  Arith arith(*b);
+  FastMath math(*b);
+  Value needed;
+  for (auto [maximum, now] : llvm::zip(sums.maximum, largest)) {
+    Value more = arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, now,
+                                       math.add(maximum, math.number(lag)));
+    needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
+  }
+  Values old = flatten(sums);
+  Values fresh = ifElse(
+      warp->any(needed), ValueRange(old).getTypes(),
+      [&] {
+        Sums scaled;
+        Values factors;
+        for (auto [maximum, weight, now] :
+             llvm::zip(sums.maximum, sums.weight, largest)) {
+          scaled.maximum.push_back(math.max(maximum, now));
+          factors.push_back(
+              math.exp2(math.sub(maximum, scaled.maximum.back())));
+          scaled.weight.push_back(math.mul(weight, factors.back()));
+        }
+        // Sums of values are of rows `2 column` and the next one.
+        Value even = arith.mul(warp->column, 8), odd = arith.add(even, 4);
+        int64_t perGroup = sums.output.size() / rowGroups;
+        for (int64_t rows = 0; rows < rowGroups; ++rows) {
+          Values ofColumns(
+              ArrayRef(factors).slice(rows * rowsPerLane(), rowsPerLane()));
+          if (!isCode)
+            ofColumns = {warp->from(factors[rows], even),
+                         warp->from(factors[rows], odd)};
+          for (int64_t i = 0; i < perGroup; ++i)
+            scaled.output.push_back(
+                math.mul(sums.output[rows * perGroup + i], ofColumns[i % 2]));
+        }
+        return flatten(scaled);
+      },
+      [&] { return old; });
+  sums = unflatten(fresh);
+}
+
+/// Fragments B of P^T of the lane's four weights: one, or two whose sum is
+/// nearer to them where one has the 8 bits of bf16 only.
+SmallVector<PagedAttentionKernel::Values>
+PagedAttentionKernel::fragments(ArrayRef<Value> weights) {
+  FastMath math(*b);
+  Words registers(*b);
+  SmallVector<Values> terms(product.isBF16() ? 2 : 1);
+  for (int64_t pair = 0; pair < 2; ++pair) {
+    Value low = weights[2 * pair], high = weights[2 * pair + 1];
+    for (Values &term : terms) {
+      Value word = registers.pack(low, high, product);
+      if (&term != &terms.back()) {
+        auto [roundedLow, roundedHigh] = registers.unpack(word, product);
+        low = math.sub(low, roundedLow);
+        high = math.sub(high, roundedHigh);
+      }
+      term.push_back(isCode ? emitTranspose(*b, word) : word);
+    }
+  }
+  return terms;
+}
+
+PagedAttentionKernel::Weights
+PagedAttentionKernel::weights(Sums &sums, SmallVector<Values> &scores,
+                              ValueRange valueScales) {
+  FastMath math(*b);
+  int64_t granules =
+      tiles->isQuantized() ? tiles->cutOf(Side::value).granules : 1;
+
+  // Logarithms of the scales, and the larger ones of each token.
+  Values logs, tokenLogs;
+  if (tiles->isQuantized())
+    for (int64_t token = 0; token < tokensPerLane(); ++token) {
+      Value most;
+      for (int64_t granule = 0; granule < granules; ++granule) {
+        Value scale = math.absolute(valueScales[token * granules + granule]);
+        Value log = math.maxOrNaN(math.log2(scale), math.number(leastLog));
+        logs.push_back(log);
+        most = most ? math.max(most, log) : log;
+      }
+      tokenLogs.push_back(most);
+    }
+
+  // Exponents are `score * factor` or, where a cap bends them, the score.
+  bool isBent = op.getSoftcap().has_value();
+  if (isBent) {
+    double cap = op.getSoftcap()->convertToDouble();
+    for (int64_t rows = 0; rows < rowGroups; ++rows)
+      for (auto [i, score] : llvm::enumerate(scores[rows])) {
+        Value factor = factors[rows * rowsPerLane() + rowOf(i)];
+        Value bent = math.mul(math.tanh(math.mul(score, factor)),
+                              math.number(cap * log2e));
+        // What is masked stays so.
+        Value isMasked = arith::CmpFOp::create(*b, arith::CmpFPredicate::OEQ,
+                                               score, math.number(-infinity));
+        score = math.select(isMasked, score, bent);
+      }
+  }
+  auto exponent = [&](int64_t rows, int64_t i, Value addend) {
+    Value score = scores[rows][i];
+    if (isBent)
+      return addend ? math.add(score, addend) : score;
+    Value factor = factors[rows * rowsPerLane() + rowOf(i)];
+    return addend ? math.fma(score, factor, addend) : math.mul(score, factor);
+  };
+  Values largest;
+  for (int64_t rows = 0; rows < rowGroups; ++rows)
+    for (int64_t row = 0; row < rowsPerLane(); ++row) {
+      Value most;
+      for (int64_t i = 0; i < scoresPerLane; ++i) {
+        if (rowOf(i) != row)
+          continue;
+        // Without logarithms the factor, which is positive, comes after.
+        Value x = tokenLogs.empty() ? scores[rows][i]
+                                    : exponent(rows, i, tokenLogs[tokenOf(i)]);
+        most = most ? math.max(most, x) : x;
+      }
+      most = reduce(most, [&](Value x, Value y) { return math.max(x, y); });
+      if (tokenLogs.empty() && !isBent)
+        most = math.mul(most, factors[rows * rowsPerLane() + row]);
+      largest.push_back(most);
+    }
+  rescale(sums, largest);
+
+  Weights result(product.isBF16() ? 2 : 1);
+  for (auto &term : result)
+    term.resize(granules);
+  Values less;
+  for (Value maximum : sums.maximum)
+    less.push_back(math.negate(maximum));
+  for (int64_t rows = 0; rows < rowGroups; ++rows) {
+    Values plain;
+    for (int64_t i = 0; i < scoresPerLane; ++i) {
+      int64_t row = rows * rowsPerLane() + rowOf(i);
+      plain.push_back(math.exp2(exponent(rows, i, less[row])));
+      sums.weight[row] = math.add(sums.weight[row], plain.back());
+    }
+    for (int64_t granule = 0; granule < granules; ++granule) {
+      Values scaled = plain;
+      for (int64_t i = 0; !logs.empty() && i < scoresPerLane; ++i) {
+        int64_t at = tokenOf(i) * granules + granule;
+        Value addend =
+            math.add(logs[at], less[rows * rowsPerLane() + rowOf(i)]);
+        // The sign is that of the scale.
+        scaled[i] = math.withSign(math.exp2(exponent(rows, i, addend)),
+                                  valueScales[at]);
+      }
+      for (auto [term, fragment] : llvm::zip(result, fragments(scaled)))
+        term[granule].push_back(fragment);
+    }
+  }
+  return result;
+}

@@ -1,0 +1,71 @@
+//===- Partials.h - Sums over a part of the keys -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A row's sums over a part of the keys: a maximum m of exponents (of base 2), l
+// = SUM 2^(x - m) and o = SUM 2^(x - m) v. Parts without a key have m =
+// `noMaximum` and sums of 0, so that all parts combine alike.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PARTIALS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PARTIALS_H
+
+#include "../KernelBuilder.h"
+
+namespace mlir::kvcache {
+
+/// Smaller than the exponents that rows have, but not infinite.
+constexpr double noMaximum = -1.0e30;
+
+/// Elements of a row that lie side by side, from element `first` (`i32`) on.
+struct RowRun {
+  Value first;
+  SmallVector<Value> elements;
+};
+
+/// Where rows end up. A row is a token and a query head.
+class RowResults {
+public:
+  /// On the host: `out` `[T, Hq, size]`; `sinks`, `lse` and `workspace` may be
+  /// null.
+  RowResults(Value out, Value sinks, Value lse, Value workspace,
+             int64_t queryHeads, int64_t size);
+
+  /// On the host: into how many parts the keys of a row are cut, where
+  /// `blocks` blocks have the rows of one part and a row has at most `tokens`
+  /// keys.
+  Value parts(ImplicitLocOpBuilder &host, Value blocks, Value tokens) const;
+
+  /// Takes what the kernel needs; `parts` are the host's.
+  void enter(KernelBuilder &builder, Value parts);
+  /// The number of parts (`index`), null where there is always one.
+  Value partCountInKernel() const { return partCount; }
+
+  /// The sums of part `part` (`index`) of row (`token`, `head`), those of
+  /// `runs` among the elements, to where they belong: what the row becomes
+  /// where there is one part, else the workspace. The lane that has `isFirst`
+  /// (`i1`) stores what a row has once.
+  void store(ImplicitLocOpBuilder &b, Value token, Value head, Value part,
+             Value maximum, Value sum, ArrayRef<RowRun> runs, Value isFirst);
+
+  /// Launches the kernel that combines parts, where there are several.
+  void combine(ImplicitLocOpBuilder &host, Operation *op, Value parts) const;
+
+private:
+  void finish(ImplicitLocOpBuilder &b, Value token, Value head, Value maximum,
+              Value sum, ArrayRef<RowRun> runs, Value isFirst);
+  Value workspaceView(ImplicitLocOpBuilder &b, Value number, int64_t count);
+
+  Value hostOut, hostSinks, hostLse, hostWorkspace;
+  int64_t queryHeads, size;
+  /// In the kernel.
+  Tensor out, sinks, lse, workspace;
+  Value partCount, rows;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PARTIALS_H

@@ -1,0 +1,139 @@
+//===- QueryFragments.cpp - Queries as fragments of a product ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "QueryFragments.h"
+
+#include "../RowUnits.h"
+#include "../Tiles/FastMath.h"
+#include "../Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+QueryFragments::QueryFragments(KernelBuilder &builder, Value tensor,
+                               const HeadCut &cut, Type product,
+                               int64_t rowGroups, int64_t group)
+    : b(builder.body()), cut(cut),
+      source(cast<MemRefType>(tensor.getType()).getElementType()),
+      product(product), rowGroups(rowGroups), group(group),
+      q(builder.takeTensor(tensor, /*readOnly=*/true)) {
+  alignment = q.elementBytes();
+  while (alignment < maxAccessBytes &&
+         areRowsAligned({tensor}, 2 * alignment).value_or(false))
+    alignment *= 2;
+}
+
+void QueryFragments::load(Warp &warp, Value firstRow, Value head,
+                          ArrayRef<Value> rows) {
+  Arith arith(b);
+  FastMath math(b);
+  Words registers(b);
+  column = warp.column;
+  words.clear();
+  factors.clear();
+  int64_t perAccess = maxAccessBytes / q.elementBytes();
+  for (Value row : rows) {
+    Value token = arith.add(firstRow, arith.toIndex(arith.div(row, group)));
+    Value queryHead =
+        arith.add(arith.mul(head, group), arith.toIndex(arith.rem(row, group)));
+    Value base = arith.add(arith.mul(token, q.strides[0]),
+                           arith.mul(queryHead, q.strides[1]));
+    SmallVector<SmallVector<Value>> ofRow;
+    for (const HeadPiece &piece : cut.pieces) {
+      SmallVector<Value> ofPiece;
+      Value element = arith.add(arith.mul(column, piece.perLane), piece.first);
+      Value place =
+          arith.mul(arith.add(base, arith.toIndex(element)), q.elementBytes());
+      Value view = ByteViewOp::create(
+          b, MemRefType::get({piece.perLane}, source), q.base, place);
+      int64_t count = std::min(perAccess, piece.perLane);
+      for (int64_t at = 0; at < piece.perLane; at += count) {
+        Value part = vector::LoadOp::create(
+            b, VectorType::get({count}, source), view,
+            ValueRange{arith.index(at)}, /*nontemporal=*/false,
+            llvm::MaybeAlign(std::min(alignment, count * q.elementBytes())));
+        llvm::append_range(
+            ofPiece, registers.of(registers.whole(registers.vectorOf(part))));
+      }
+      ofRow.push_back(ofPiece);
+    }
+    Value rowFactor = math.number(factor);
+    if (source != product) {
+      // Powers of two: what a number is multiplied by, and what takes it back.
+      Value largest;
+      for (ArrayRef<Value> ofPiece : ofRow)
+        for (Value word : ofPiece) {
+          auto [low, high] = registers.unpack(word, source);
+          Value most = math.max(math.absolute(low), math.absolute(high));
+          largest = largest ? math.max(largest, most) : most;
+        }
+      largest = warp.reduceRow(
+          largest, [&](Value x, Value y) { return math.max(x, y); });
+      auto [up, down] = math.powersTo16Bits(largest);
+      for (SmallVector<Value> &ofPiece : ofRow)
+        for (Value &word : ofPiece) {
+          auto [low, high] = registers.unpack(word, source);
+          word = registers.pack(math.mul(low, up), math.mul(high, up), product);
+        }
+      rowFactor = math.mul(rowFactor, down);
+    }
+    words.push_back(ofRow);
+    factors.push_back(rowFactor);
+  }
+}
+
+SmallVector<Value> QueryFragments::fragmentB(int64_t rowGroup, int64_t number,
+                                             int64_t step, int64_t granule) {
+  Arith arith(b);
+  const HeadPiece &piece = cut.pieces[number];
+  auto [first, last] = cut.granulesOf(piece);
+  Value zero = arith.i32(0);
+  SmallVector<Value> result;
+  for (int64_t half = 0; half < 2; ++half) {
+    Value word = words[rowGroup][number][2 * step + half];
+    if (first != last) {
+      // The two elements of the register, each where it is of the granule.
+      Value element = arith.add(arith.mul(column, piece.perLane),
+                                piece.first + 4 * step + 2 * half);
+      Value mask = zero;
+      for (int64_t i = 0; i < 2; ++i) {
+        Value isOf =
+            arith.equal(arith.div(arith.add(element, i), cut.granularity),
+                        arith.i32(granule));
+        Value bits = arith.i32(int64_t(0xFFFF) << (16 * i));
+        mask = arith::OrIOp::create(
+            b, mask, arith::SelectOp::create(b, isOf, bits, zero));
+      }
+      word = arith::AndIOp::create(b, word, mask);
+    }
+    result.push_back(word);
+  }
+  return result;
+}
+
+SmallVector<Value> QueryFragments::fragmentA(int64_t number, int64_t step,
+                                             int64_t granule) {
+  SmallVector<Value> upper = fragmentB(0, number, step, granule);
+  SmallVector<Value> lower(2, Arith(b).i32(0));
+  if (rowGroups > 1)
+    lower = fragmentB(1, number, step, granule);
+  return {upper[0], lower[0], upper[1], lower[1]};
+}
+
+SmallVector<Value> QueryFragments::scoreFactors(Warp &warp, bool byColumn) {
+  if (!byColumn)
+    return factors;
+  Arith arith(b);
+  SmallVector<Value> result;
+  Value even = arith.mul(warp.column, 8), odd = arith.add(even, 4);
+  for (Value factor : factors)
+    for (Value lane : {even, odd})
+      result.push_back(warp.from(factor, lane));
+  return result;
+}

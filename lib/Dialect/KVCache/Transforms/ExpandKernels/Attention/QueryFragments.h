@@ -1,0 +1,57 @@
+//===- QueryFragments.h - Queries as fragments of a product --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_QUERYFRAGMENTS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_QUERYFRAGMENTS_H
+
+#include "HeadCut.h"
+
+#include "../KernelBuilder.h"
+#include "../Tiles/Warp.h"
+
+namespace mlir::kvcache {
+
+/// Rows of a tensor `[T, Hq, D]` in registers, as fragments A of products with
+/// keys. Where these are codes, products are of f16: rows of bf16 are scaled by
+/// a power of two each, so that they fit, which scores take back.
+class QueryFragments {
+public:
+  QueryFragments(KernelBuilder &builder, Value q, const HeadCut &cut,
+                 Type product, int64_t rowGroups, int64_t group);
+
+  /// What a score is to be multiplied by, apart from what rows need.
+  void setFactor(double number) { factor = number; }
+
+  /// Loads rows `rows` (`i32`, of the sequence that starts at row `firstRow` of
+  /// the tensor and of the group of head `head`; one for each group of eight).
+  void load(Warp &warp, Value firstRow, Value head, ArrayRef<Value> rows);
+
+  /// Fragment A of step `step` of a piece, and fragment B of its transpose for
+  /// a group of rows; elements that are not of `granule` are 0.
+  SmallVector<Value> fragmentA(int64_t piece, int64_t step, int64_t granule);
+  SmallVector<Value> fragmentB(int64_t rowGroup, int64_t piece, int64_t step,
+                               int64_t granule);
+
+  /// What scores are to be multiplied by, by group of rows: of row `row` of the
+  /// lane's or, `byColumn`, of rows `2 column` and the next one.
+  SmallVector<Value> scoreFactors(Warp &warp, bool byColumn);
+
+private:
+  ImplicitLocOpBuilder &b;
+  HeadCut cut;
+  Type source, product;
+  int64_t rowGroups, group, alignment;
+  double factor = 1;
+  Tensor q;
+  /// By group of rows and piece: registers of the lane.
+  SmallVector<SmallVector<SmallVector<Value>>> words;
+  SmallVector<Value> factors;
+  Value column;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_QUERYFRAGMENTS_H

@@ -1,0 +1,189 @@
+// RUN: kvcache-opt %s -split-input-file -verify-diagnostics
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected the policy assume or trap, got skip: keys that are left out change every result}}
+  kvcache.paged_attention skip queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<value, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected a cache of keys, got '!kvcache.cache<value, <bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>>'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<value, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f32, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected a cache of bf16, f16, f8E4M3FN or i8, got 'f32'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xf32>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xf32>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 72>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x72xbf16>, %out: memref<?x8x72xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected a head size of 64, 80, 96, 128, 192 or 256, got 72}}
+  kvcache.paged_attention queries(%q : memref<?x8x72xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x72xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xf16>, %out: memref<?x8x64xf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'q' of 'bf16', got 'f16'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 16>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'q' of 'bf16' or 'f16', got 'f32'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xf32>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xf32>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x7x64xbf16>, %out: memref<?x7x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected query heads to be a multiple of the cache's 2 heads, got 7}}
+  kvcache.paged_attention queries(%q : memref<?x7x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x7x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x?x64xbf16>, %out: memref<?x?x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected dimension 1 (Hq) of 'q' to be static}}
+  kvcache.paged_attention queries(%q : memref<?x?x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x?x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x128xbf16>, %out: memref<?x8x128xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected dimension 2 (D) of 'q' to be 64, got 128}}
+  kvcache.paged_attention queries(%q : memref<?x8x128xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x128xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x6x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected dimension 1 (Hq) of 'out' to be 8, got 6}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x6x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xf64>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'out' of 'f32', 'f16' or 'bf16', got 'f64'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xf64>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<4x8x64xbf16>, %out: memref<5x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'q' and 'out' to have the same number of rows, got 4 and 5}}
+  kvcache.paged_attention queries(%q : memref<4x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<5x8x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi64>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'row_offsets' of 'i32', got 'i64'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi64>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>, %s: memref<2xf32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected dimension 0 (Hq) of 'sinks' to be 8, got 2}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) sinks(%s : memref<2xf32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>, %s: memref<?xf32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'lse' of rank 2 [T, Hq], got rank 1}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) lse(%s : memref<?xf32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>, %s: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'workspace' of 'f32', got 'i32'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) workspace(%s : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'scale' to be a positive number, got 0}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {scale = 0.0 : f32}
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'softcap' to be a positive number, got -1}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {softcap = -1.0 : f32}
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'window' to be at least 1, got 0}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {window = 0 : i64}
+  return
+}
