@@ -155,6 +155,8 @@ void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
       copy.multicast =
           uint32_t(readLane(w, i.c, 2, l) &
                    ((uint64_t(1) << w.block->cluster->blocks.size()) - 1));
+    if (!(i.flags & BulkFromShared))
+      countBulk(w, i, toGlobal ? copy.dst : copy.src, copy.bytes, true);
     AsyncState &state = asyncOf(*w.block);
     if (toGlobal) {
       ThreadCopies &thread = state.of(w, l);
@@ -202,6 +204,7 @@ void ptxsim::tensorHandler(Warp &w, const Inst &i, uint32_t mask) {
       return;
     }
     copy.map = *spec;
+    countBulk(w, i, 0, 0, true);
     for (unsigned k = 0; k < i.count; ++k)
       copy.coordinates[k] = int32_t(operandValue(w, i, 4 + k, l));
     AsyncState &state = asyncOf(*w.block);

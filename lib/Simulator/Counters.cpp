@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kvcache/Simulator/Counters.h"
+#include "AsyncHandlers.h"
 #include "Collect.h"
 #include "Json.h"
 
@@ -108,8 +109,11 @@ void ptxsim::collectCounters(const Program &program,
     line.sharedConflicts += c.conflicts;
     own.sharedWavefronts += c.wavefronts;
     own.sharedConflicts += c.conflicts;
-    bool isAtomic = InstClass(inst.instClass) == InstClass::Atomic;
-    bool isStore = InstClass(inst.instClass) == InstClass::Store;
+    bool isBulk = inst.fn == bulkHandler || inst.fn == tensorHandler;
+    bool isAtomic = InstClass(inst.instClass) == InstClass::Atomic ||
+                    (isBulk && inst.flags & BulkReduce);
+    bool isStore = InstClass(inst.instClass) == InstClass::Store ||
+                   (isBulk && inst.flags & BulkToGlobal);
     switch (c.space) {
     case Space::Global:
     case Space::Const:

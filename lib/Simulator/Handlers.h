@@ -89,6 +89,11 @@ void atomicWideHandler(Warp &, const Inst &, uint32_t);
 void countAccess(Warp &warp, const Inst &inst, uint32_t mask,
                  const uint64_t *addresses, unsigned bytes, AccessMode mode);
 
+/// Counts one access of a bulk copy to a range of global memory; `issued` once
+/// a copy.
+void countBulk(Warp &warp, const Inst &inst, uint64_t address, uint64_t bytes,
+               bool issued);
+
 // Warp collectives (Collectives.cpp)
 void shflHandler(Warp &, const Inst &, uint32_t);
 void voteHandler(Warp &, const Inst &, uint32_t);

@@ -28,7 +28,8 @@ static uint64_t countSectors(uint32_t mask, const uint64_t *addresses,
   return uint64_t(std::unique(sectors, sectors + n) - sectors);
 }
 
-/// Passes over the banks: the threads that together ask for 128 bytes form one
+/// Passes over the banks: the threads that together ask for 128 bytes (a warp
+/// for up to 4 bytes each, half of one for 8, a quarter for 16) form one
 /// request, which takes as many passes as the fullest bank has different words.
 static void countWavefronts(uint32_t mask, const uint64_t *addresses,
                             unsigned bytes, uint64_t &wavefronts,
@@ -97,4 +98,20 @@ void ptxsim::countAccess(Warp &warp, const Inst &inst, uint32_t mask,
   default:
     counts.traffic.sectors += countSectors(mask, addresses, bytes);
   }
+}
+
+void ptxsim::countBulk(Warp &warp, const Inst &inst, uint64_t address,
+                       uint64_t bytes, bool issued) {
+  Worker &worker = *warp.worker;
+  if (worker.counts.empty())
+    return;
+  InstCounts &counts =
+      worker.counts[size_t(&inst - warp.block->launch->program->code.data())];
+  counts.space = Space::Global;
+  counts.traffic.instructions += issued;
+  if (!bytes)
+    return;
+  counts.traffic.bytes += bytes;
+  counts.traffic.sectors +=
+      (address + bytes - 1) / sectorBytes - address / sectorBytes + 1;
 }

@@ -77,8 +77,8 @@ namespace {
 /// Moves one box between global memory and one block's shared memory.
 class BoxMover {
 public:
-  BoxMover(PendingCopy &copy, uint64_t shared)
-      : copy(copy), spec(copy.map), shared(shared),
+  BoxMover(PendingCopy &copy, uint64_t shared, bool counts)
+      : copy(copy), spec(copy.map), shared(shared), counts(counts),
         type(typeRows[uint32_t(spec.type)]),
         toGlobal(copy.kind == CopyKind::TensorStore) {}
 
@@ -125,6 +125,10 @@ private:
                                      : AccessMode::Read);
       if (!global)
         return false;
+      // Several blocks receive what is read once.
+      if (counts)
+        countBulk(*copy.warp, *copy.inst, uint64_t(global),
+                  uint64_t(end - begin) * type.bytes, false);
     } else {
       begin = end = first;
     }
@@ -151,6 +155,7 @@ private:
   PendingCopy &copy;
   const TensorMapSpec &spec;
   uint64_t shared;
+  bool counts;
   const TypeRow &type;
   bool toGlobal;
   char *box = nullptr;
@@ -179,7 +184,7 @@ AtomicApply ptxsim::tensorReduction(AtomicOp op, TensorMapType type) {
 
 void ptxsim::landTensor(PendingCopy &copy) {
   if (copy.kind == CopyKind::TensorStore) {
-    BoxMover(copy, copy.src).move();
+    BoxMover(copy, copy.src, true).move();
     return;
   }
   uint32_t ranks = copy.multicast ? copy.multicast : 1;
@@ -192,8 +197,8 @@ void ptxsim::landTensor(PendingCopy &copy) {
     uint64_t barrier = copy.multicast
                            ? place | (copy.barrier & sharedOffsetMask)
                            : copy.barrier;
-    BoxMover mover(copy, dst);
-    mover.move();
+    bool isFirst = (ranks & ((1u << rank) - 1)) == 0;
+    BoxMover(copy, dst, isFirst).move();
     completeTransaction(*copy.warp, *copy.inst, copy.lane, barrier, copy.bytes);
     if (!copy.multicast)
       break;
