@@ -9,6 +9,7 @@
 #include "State.h"
 
 #include <algorithm>
+#include <chrono>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -35,6 +36,10 @@ Block::Block(Block &&other) noexcept
 }
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+/// A launch is long after the first of these; then progress is shown this often.
+constexpr std::chrono::milliseconds firstProgress(500), progressInterval(100);
 
 class Runner {
 public:
@@ -410,7 +415,14 @@ void Runner::run(bool showProgress) {
 #endif
   size_t current = 0;
   bool exhausted = false;
-  uint64_t sinceProgress = 0;
+  const auto &progress = launch.options->progress;
+  auto nextProgress = Clock::now() + firstProgress;
+  auto mayShowProgress = [&] {
+    if (!showProgress || !progress || Clock::now() < nextProgress)
+      return;
+    nextProgress = Clock::now() + progressInterval;
+    progress(launch.blocksDone, launch.config.grid.count());
+  };
   auto open = [&]() -> bool {
     if (exhausted)
       return false;
@@ -441,16 +453,13 @@ void Runner::run(bool showProgress) {
     current %= resident.size();
     Cluster &cluster = *resident[current];
     bool ran = round(cluster);
+    mayShowProgress();
     if (launch.stop.load(std::memory_order_relaxed))
       break;
     if (cluster.done) {
       finish(cluster);
       free.push_back(std::move(resident[current]));
       resident.erase(resident.begin() + long(current));
-      if (showProgress && launch.options->progress && ++sinceProgress >= 64) {
-        sinceProgress = 0;
-        launch.options->progress(launch.blocksDone, launch.config.grid.count());
-      }
       continue;
     }
     if (!ran) {

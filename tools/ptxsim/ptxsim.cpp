@@ -47,11 +47,26 @@ static int checkKernels(const Module &module, const Options &options) {
   return status;
 }
 
-static void showProgress(uint64_t done, uint64_t total) {
-  fprintf(stderr, "\r%llu of %llu blocks",
-          static_cast<unsigned long long>(done),
-          static_cast<unsigned long long>(total));
-}
+namespace {
+/// One line of a terminal, written over and over; gone at the end.
+class ProgressLine {
+public:
+  void show(uint64_t done, uint64_t total) {
+    shown = true;
+    fprintf(stderr, "\r%llu of %llu blocks (%u %%)",
+            static_cast<unsigned long long>(done),
+            static_cast<unsigned long long>(total),
+            unsigned(100.0 * double(done) / double(total)));
+  }
+  void clear() {
+    if (shown)
+      fprintf(stderr, "\r\033[K");
+  }
+
+private:
+  bool shown = false;
+};
+} // namespace
 
 static void printResult(const LaunchResult &result, const Options &options) {
   if (options.json) {
@@ -119,13 +134,14 @@ static int runKernel(std::shared_ptr<const Module> module,
     launch.trace = [](std::string_view line) {
       fprintf(stderr, "%.*s\n", int(line.size()), line.data());
     };
-  bool terminal = isatty(STDERR_FILENO);
-  if (terminal)
-    launch.progress = showProgress;
+  ProgressLine progress;
+  if (isatty(STDERR_FILENO))
+    launch.progress = [&](uint64_t done, uint64_t total) {
+      progress.show(done, total);
+    };
   LaunchResult result = device.launch(*loaded, options.kernel, options.config,
                                       pointers.data(), pointers.size(), launch);
-  if (terminal)
-    fprintf(stderr, "\r\033[K");
+  progress.clear();
   printResult(result, options);
   if (result.outcome != LaunchOutcome::Completed)
     return fail(result.status.message(), result.outcome == LaunchOutcome::Failed

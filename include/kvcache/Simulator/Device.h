@@ -75,8 +75,8 @@ struct LaunchOptions {
   uint64_t instructionLimit = 0;
   /// Called with a line of text per executed instruction (implies one worker).
   std::function<void(std::string_view line)> trace;
-  /// Called now and then, from any worker, with blocks finished and blocks in
-  /// all.
+  /// Called now and then once a launch has run for half a second, on the thread
+  /// that launches, with blocks finished and blocks in all.
   std::function<void(uint64_t done, uint64_t total)> progress;
   /// Receives what the kernel prints; unset: stdout.
   std::function<void(std::string_view text)> print;
