@@ -122,6 +122,10 @@ public:
   const std::shared_ptr<CudaModule> module;
   const std::string kernelName;
   const cuda::Function function;
+  /// Dynamic shared memory that has been asked for, so that launches by several
+  /// threads do not take it back from each other.
+  std::mutex allowedLock;
+  int64_t allowedDynamic = 0;
 };
 
 class CudaModule : public Module,
@@ -207,12 +211,21 @@ private:
   /// Runs `body` with the stream's handle, or between two waits for everything.
   template <typename Call>
   Status onStream(Stream *stream, const char *name, Call body);
-  Status allowDynamicShared(const CudaKernel &kernel, int64_t bytes);
+  Status allowDynamicShared(CudaKernel &kernel, int64_t bytes);
+  Status allowCluster(const CudaKernel &kernel, const Extent &cluster);
 
   const CudaContext context;
   const std::string text, chipName;
   std::mutex registrationsLock;
-  std::map<void *, unsigned> registrations;
+  /// Registered ranges by their beginning. What lies inside of one is only
+  /// counted: the driver refuses to register it again.
+  struct Registration {
+    uint64_t bytes = 0;
+    unsigned count = 0;
+  };
+  using Registrations = std::map<uint64_t, Registration>;
+  Registrations::iterator registrationOf(uint64_t address);
+  Registrations registrations;
 };
 
 template <typename Call>
@@ -291,33 +304,52 @@ Status CudaDevice::set(void *dst, uint32_t value, unsigned elementBytes,
   }
 }
 
+CudaDevice::Registrations::iterator
+CudaDevice::registrationOf(uint64_t address) {
+  auto it = registrations.upper_bound(address);
+  if (it == registrations.begin())
+    return registrations.end();
+  --it;
+  return address - it->first < it->second.bytes ? it : registrations.end();
+}
+
 Status CudaDevice::registerHost(void *pointer, uint64_t bytes) {
   if (bytes == 0)
     return {};
   std::lock_guard<std::mutex> guard(registrationsLock);
-  unsigned &count = registrations[pointer];
-  if (count == 0)
-    if (Status status = call(
-            "cuMemHostRegister",
-            [&] { return context.driver->memHostRegister(pointer, bytes, 0); });
-        !status.ok()) {
-      registrations.erase(pointer);
-      return status;
-    }
-  ++count;
+  uint64_t begin = toAddress(pointer);
+  auto it = registrationOf(begin);
+  if (it != registrations.end()) {
+    uint64_t room = it->second.bytes - (begin - it->first);
+    if (bytes > room)
+      return Status::error(
+          "host memory of " + std::to_string(bytes) +
+          " bytes overlaps a registered range, which has " +
+          std::to_string(room) +
+          " bytes from there; register the larger range first");
+    ++it->second.count;
+    return {};
+  }
+  if (Status status = call(
+          "cuMemHostRegister",
+          [&] { return context.driver->memHostRegister(pointer, bytes, 0); });
+      !status.ok())
+    return status;
+  registrations[begin] = {bytes, 1};
   return {};
 }
 
 Status CudaDevice::unregisterHost(void *pointer) {
   std::lock_guard<std::mutex> guard(registrationsLock);
-  auto it = registrations.find(pointer);
+  auto it = registrationOf(toAddress(pointer));
   if (it == registrations.end())
     return Status::error("the memory is not registered");
-  if (--it->second)
+  if (--it->second.count)
     return {};
+  void *begin = toPointer(it->first);
   registrations.erase(it);
   return call("cuMemHostUnregister",
-              [&] { return context.driver->memHostUnregister(pointer); });
+              [&] { return context.driver->memHostUnregister(begin); });
 }
 
 Result<std::shared_ptr<Module>>
@@ -355,8 +387,9 @@ CudaDevice::loadModule(const void *image, size_t bytes, int optLevel) {
 }
 
 /// More than 48 KiB, static shared memory included, must be asked for.
-Status CudaDevice::allowDynamicShared(const CudaKernel &kernel, int64_t bytes) {
-  if (bytes == 0)
+Status CudaDevice::allowDynamicShared(CudaKernel &kernel, int64_t bytes) {
+  std::lock_guard<std::mutex> guard(kernel.allowedLock);
+  if (bytes <= kernel.allowedDynamic)
     return {};
   int staticBytes = 0;
   if (Status status = call("cuFuncGetAttribute",
@@ -374,11 +407,26 @@ Status CudaDevice::allowDynamicShared(const CudaKernel &kernel, int64_t bytes) {
                                             cuda::functionMaxDynamicShared,
                                             static_cast<int>(bytes));
   });
-  if (status.ok())
+  if (status.ok()) {
+    kernel.allowedDynamic = bytes;
     return status;
+  }
   return Status::error(std::to_string(bytes) + " bytes of dynamic and " +
                        std::to_string(staticBytes) +
                        " bytes of static shared memory: " + status.message());
+}
+
+/// Clusters of more than 8 blocks do not run on every chip that has clusters,
+/// so that they must be asked for.
+Status CudaDevice::allowCluster(const CudaKernel &kernel,
+                                const Extent &cluster) {
+  constexpr int64_t portable = 8;
+  if (cluster.x * cluster.y * cluster.z <= portable)
+    return {};
+  return call("cuFuncSetAttribute", [&] {
+    return context.driver->funcSetAttribute(
+        kernel.function, cuda::functionNonPortableCluster, 1);
+  });
 }
 
 Status CudaDevice::launch(Kernel &kernel, const LaunchConfig &config,
@@ -415,6 +463,9 @@ Status CudaDevice::launch(Kernel &kernel, const LaunchConfig &config,
     status = Status::error("the CUDA driver has no cuLaunchKernelEx, which "
                            "clusters need; install a driver of CUDA 11.8 or "
                            "newer");
+  } else if (Status allowed = allowCluster(*own, *config.cluster);
+             !allowed.ok()) {
+    status = allowed;
   } else {
     cuda::LaunchAttribute attribute{};
     attribute.id = cuda::launchClusterDimension;

@@ -55,6 +55,7 @@ enum : int {
   attributeMaxSharedOptIn = 97,
   functionSharedBytes = 1,
   functionMaxDynamicShared = 8,
+  functionNonPortableCluster = 14,
   jitErrorLog = 5,
   jitErrorLogBytes = 6,
   jitOptimizationLevel = 7,

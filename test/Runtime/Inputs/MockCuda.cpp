@@ -21,8 +21,16 @@ namespace {
 
 using Code = int;
 constexpr Code success = 0, invalidValue = 1, outOfMemory = 2, invalidPtx = 218,
-               notFound = 500;
+               notFound = 500, alreadyRegistered = 712, notRegistered = 713,
+               invalidCluster = 912;
 
+std::map<char *, size_t> registered;
+/// What cuFuncSetAttribute has allowed.
+std::map<void *, std::map<int, int>> allowed;
+constexpr int maxDynamicShared = 8;
+#ifndef MOCK_OLD_DRIVER
+constexpr int nonPortableCluster = 14;
+#endif
 std::set<void *> liveHandles, liveMemory;
 std::map<void *, std::string> modules;
 int contextDepth = 0;
@@ -76,11 +84,12 @@ Code cuDriverGetVersion(int *version) {
   return success;
 }
 Code cuGetErrorName(Code code, const char **name) {
-  *name = code == outOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : code == invalidPtx   ? "CUDA_ERROR_INVALID_PTX"
-          : code == notFound     ? "CUDA_ERROR_NOT_FOUND"
-          : code == invalidValue ? "CUDA_ERROR_INVALID_VALUE"
-                                 : nullptr;
+  *name = code == outOfMemory      ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : code == invalidPtx     ? "CUDA_ERROR_INVALID_PTX"
+          : code == notFound       ? "CUDA_ERROR_NOT_FOUND"
+          : code == invalidValue   ? "CUDA_ERROR_INVALID_VALUE"
+          : code == invalidCluster ? "CUDA_ERROR_INVALID_CLUSTER_SIZE"
+                                   : nullptr;
   return *name ? success : invalidValue;
 }
 Code cuGetErrorString(Code code, const char **text) {
@@ -163,6 +172,7 @@ Code cuModuleUnload(void *module) {
   return success;
 }
 Code cuModuleGetFunction(void **function, void *module, const char *name) {
+  checkContext();
   checkHandle(module);
   const std::string &text = modules[module];
   bool isPtx = text.find(".version") != std::string::npos;
@@ -173,14 +183,24 @@ Code cuModuleGetFunction(void **function, void *module, const char *name) {
   return success;
 }
 Code cuFuncGetAttribute(int *value, int, void *function) {
+  checkContext();
   checkHandle(function);
   *value = 1024;
   return success;
 }
 Code cuFuncSetAttribute(void *function, int attribute, int value) {
+  checkContext();
   checkHandle(function);
   log("cuFuncSetAttribute %d %d\n", attribute, value);
-  return value > 200000 ? invalidValue : success;
+  if (value > 200000)
+    return invalidValue;
+  allowed[function][attribute] = value;
+  return success;
+}
+// A kernel of this driver has 1024 bytes of static shared memory.
+static bool mayLaunch(void *function, unsigned shared) {
+  return shared + 1024 <= 48 * 1024 ||
+         shared <= static_cast<unsigned>(allowed[function][maxDynamicShared]);
 }
 Code cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                     unsigned bx, unsigned by, unsigned bz, unsigned shared,
@@ -191,6 +211,8 @@ Code cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     checkHandle(stream);
   log("cuLaunchKernel grid %u %u %u block %u %u %u shared %u\n", gx, gy, gz, bx,
       by, bz, shared);
+  if (!mayLaunch(function, shared))
+    return invalidValue;
   return fails("cuLaunchKernel") ? outOfMemory : success;
 }
 
@@ -201,40 +223,47 @@ Code cuStreamCreate(void **stream, unsigned) {
   return success;
 }
 Code cuStreamDestroy_v2(void *stream) {
+  checkContext();
   checkHandle(stream);
   liveHandles.erase(stream);
   log("cuStreamDestroy\n");
   return success;
 }
 Code cuStreamSynchronize(void *stream) {
+  checkContext();
   checkHandle(stream);
   log("cuStreamSynchronize\n");
   return fails("cuStreamSynchronize") ? outOfMemory : success;
 }
 Code cuStreamWaitEvent(void *stream, void *event, unsigned) {
+  checkContext();
   checkHandle(stream);
   checkHandle(event);
   log("cuStreamWaitEvent\n");
   return success;
 }
 Code cuEventCreate(void **event, unsigned) {
+  checkContext();
   *event = makeHandle();
   log("cuEventCreate\n");
   return success;
 }
 Code cuEventDestroy_v2(void *event) {
+  checkContext();
   checkHandle(event);
   liveHandles.erase(event);
   log("cuEventDestroy\n");
   return success;
 }
 Code cuEventRecord(void *event, void *stream) {
+  checkContext();
   checkHandle(event);
   checkHandle(stream);
   log("cuEventRecord\n");
   return success;
 }
 Code cuEventSynchronize(void *event) {
+  checkContext();
   checkHandle(event);
   log("cuEventSynchronize\n");
   return success;
@@ -255,6 +284,7 @@ Code cuMemAllocManaged(unsigned long long *pointer, size_t bytes, unsigned) {
   return cuMemAlloc_v2(pointer, bytes);
 }
 Code cuMemFree_v2(unsigned long long pointer) {
+  checkContext();
   void *memory = reinterpret_cast<void *>(static_cast<uintptr_t>(pointer));
   log("cuMemFree\n");
   if (!liveMemory.erase(memory))
@@ -272,6 +302,7 @@ Code cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes,
 }
 Code cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count,
                      void *) {
+  checkContext();
   log("cuMemsetD8Async %u %zu\n", value, count);
   std::memset(reinterpret_cast<void *>(static_cast<uintptr_t>(to)), value,
               count);
@@ -279,6 +310,7 @@ Code cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count,
 }
 Code cuMemsetD16Async(unsigned long long to, unsigned short value, size_t count,
                       void *) {
+  checkContext();
   log("cuMemsetD16Async %u %zu\n", value, count);
   auto *data = reinterpret_cast<unsigned short *>(static_cast<uintptr_t>(to));
   for (size_t i = 0; i < count; ++i)
@@ -287,19 +319,32 @@ Code cuMemsetD16Async(unsigned long long to, unsigned short value, size_t count,
 }
 Code cuMemsetD32Async(unsigned long long to, unsigned value, size_t count,
                       void *) {
+  checkContext();
   log("cuMemsetD32Async %u %zu\n", value, count);
   auto *data = reinterpret_cast<unsigned *>(static_cast<uintptr_t>(to));
   for (size_t i = 0; i < count; ++i)
     data[i] = value;
   return success;
 }
-Code cuMemHostRegister_v2(void *, size_t bytes, unsigned) {
+// Like the driver, which knows ranges only by their beginning and refuses what
+// overlaps one.
+Code cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags) {
+  checkContext();
   log("cuMemHostRegister %zu\n", bytes);
+  if (flags)
+    die("flags of a registration");
+  char *begin = static_cast<char *>(pointer);
+  for (auto &range : registered)
+    if (begin < range.first + range.second && range.first < begin + bytes)
+      return alreadyRegistered;
+  registered[begin] = bytes;
   return success;
 }
-Code cuMemHostUnregister(void *) {
+Code cuMemHostUnregister(void *pointer) {
+  checkContext();
   log("cuMemHostUnregister\n");
-  return success;
+  return registered.erase(static_cast<char *>(pointer)) ? success
+                                                        : notRegistered;
 }
 
 // The ABI of CUDA 3: a program that binds to these is wrong.
@@ -317,6 +362,7 @@ Code cuMemHostRegister(void *, size_t, unsigned) {
 
 static Code mockLaunchKernelEx(const unsigned *config, void *function, void **,
                                void **) {
+  checkContext();
   checkHandle(function);
   // CUlaunchConfig: grid, block, shared, padding, stream, attributes, count.
   const char *bytes = reinterpret_cast<const char *>(config);
@@ -331,7 +377,16 @@ static Code mockLaunchKernelEx(const unsigned *config, void *function, void **,
       "id %d cluster %u %u %u\n",
       config[0], config[1], config[2], config[3], config[4], config[5],
       config[6], count, id, cluster[0], cluster[1], cluster[2]);
-  return success;
+  void *stream;
+  std::memcpy(&stream, bytes + 32, sizeof(stream));
+  if (stream)
+    checkHandle(stream);
+  if (!mayLaunch(function, config[6]))
+    return invalidValue;
+  return cluster[0] * cluster[1] * cluster[2] > 8 &&
+                 !allowed[function][nonPortableCluster]
+             ? invalidCluster
+             : success;
 }
 
 static Code mockFuncGetParamInfo(void *function, size_t index, size_t *offset,
