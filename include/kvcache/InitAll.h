@@ -14,6 +14,7 @@
 #include "kvcache/Conversion/KVCacheToLLVM/KVCacheToLLVM.h"
 #include "kvcache/Conversion/Passes.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/Transforms/BufferizableOpInterfaceImpl.h"
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 #include "kvcache/Dialect/KVCache/Transforms/RuntimeOpVerification.h"
 #include "kvcache/Pipelines/Passes.h"
@@ -21,10 +22,11 @@
 
 namespace mlir::kvcache {
 
-/// Adds the `kvcache` dialect, its lowering to LLVM and its checks at run time
-/// to `registry`.
+/// Adds the `kvcache` dialect, its lowering to LLVM, its bufferization and its
+/// checks at run time to `registry`.
 inline void registerAllDialects(DialectRegistry &registry) {
   registry.insert<KVCacheDialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
   registerConvertKVCacheToLLVMInterface(registry);
   registerRuntimeVerifiableOpInterfaceExternalModels(registry);
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keeps the documentation true: check_docs.py SOURCE api|layouts|links
+"""Keeps the documentation true: check_docs.py SOURCE api|layouts|programs|links
 
 layouts  prints a module of the layouts in docs/layouts.md
 api    prints a module of the prelude and all lines of IR in docs/api.md, and
        fails if an operation of the dialect is missing there
-programs  prints the whole programs in docs/kernels.md
+programs [PAGE]  prints the whole programs in docs/PAGE.md, kernels unless said
 links  fails on a link to a file that does not exist
 """
 import pathlib
@@ -51,11 +51,11 @@ def print_layouts_module(source):
           + ", ".join(f"docs.{name} = #{name}" for name in names) + "} {}")
 
 
-def print_programs(source):
+def print_programs(source, page="kernels"):
     programs = re.findall(r"```mlir\n(.*?)```",
-                          (source / "docs/kernels.md").read_text(), re.S)
+                          (source / f"docs/{page}.md").read_text(), re.S)
     if not programs:
-        sys.exit("no program found in docs/kernels.md")
+        sys.exit(f"no program found in docs/{page}.md")
     print("// -----\n".join(programs))
 
 
@@ -73,4 +73,4 @@ def check_links(source):
 
 source = pathlib.Path(sys.argv[1])
 {"api": print_api_module, "layouts": print_layouts_module,
- "programs": print_programs, "links": check_links}[sys.argv[2]](source)
+ "programs": print_programs, "links": check_links}[sys.argv[2]](source, *sys.argv[3:])

@@ -333,3 +333,19 @@ func.func @rotary(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<key, #mha_ow
       rms_norm(%w : memref<64xbf16>) norm(<eps = 1.0e-5>) quant(<floor = 1.0e-4>) global_scale(%g : memref<f32>) tuning(<chunks = 2>)
   return
 }
+
+// CHECK-LABEL: func @tensors
+func.func @tensors(%x: tensor<4xf32>, %y: tensor<?xi8>, %b: i8, %i: index) -> tensor<?xi8> {
+  // CHECK: %[[Y:.*]] = kvcache.with_buffers reads(%{{.*}} : tensor<4xf32>) writes(%{{.*}} : tensor<?xi8>) attributes {tag} {
+  // CHECK-NEXT: ^bb0(%{{.*}}: memref<4xf32>, %[[B:.*]]: memref<?xi8>):
+  // CHECK-NEXT: memref.store %{{.*}}, %[[B]]
+  %z = kvcache.with_buffers reads(%x : tensor<4xf32>) writes(%y : tensor<?xi8>) attributes {tag} {
+  ^bb0(%mx: memref<4xf32>, %my: memref<?xi8>):
+    memref.store %b, %my[%i] : memref<?xi8>
+  }
+  // CHECK: kvcache.with_buffers writes(%[[Y]] : tensor<?xi8>) {
+  %w = kvcache.with_buffers writes(%z : tensor<?xi8>) {
+  ^bb0(%my: memref<?xi8>):
+  }
+  return %w : tensor<?xi8>
+}

@@ -19,5 +19,6 @@ include "kvcache/Dialect/KVCache/IR/KVCacheQuantizeOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheRotaryOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheTMAOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheAddressOps.td"
+include "kvcache/Dialect/KVCache/IR/KVCacheTensorOps.td"
 
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEOPS_TD

@@ -1,0 +1,143 @@
+//===- BufferizableOpInterfaceImpl.cpp - Bufferization -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kvcache/Dialect/KVCache/Transforms/BufferizableOpInterfaceImpl.h"
+
+#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/IR/Dominance.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace mlir::kvcache;
+
+/// Whether a buffer of type `from` is one of type `to` without a look at its
+/// strides: sizes agree (the verifier's business), strides and offset are the
+/// same or free in `to`.
+static bool isSeenAs(MemRefType from, MemRefType to) {
+  if (from == to)
+    return true;
+  SmallVector<int64_t> fromStrides, toStrides;
+  int64_t fromOffset, toOffset;
+  if (!memref::CastOp::areCastCompatible(from, to) ||
+      failed(from.getStridesAndOffset(fromStrides, fromOffset)) ||
+      failed(to.getStridesAndOffset(toStrides, toOffset)))
+    return false;
+  auto accepts = [](int64_t have, int64_t want) {
+    return ShapedType::isDynamic(want) || have == want;
+  };
+  // Strides that follow from dynamic sizes are dynamic too, and equal only where
+  // both layouts are the identity.
+  if (to.getLayout().isIdentity())
+    return from.getLayout().isIdentity();
+  return accepts(fromOffset, toOffset) &&
+         llvm::all_of_zip(fromStrides, toStrides, accepts);
+}
+
+namespace {
+
+struct WithBuffersModel
+    : DstBufferizableOpInterfaceExternalModel<WithBuffersModel, WithBuffersOp> {
+  LogicalResult verifyAnalysis(Operation *op, const AnalysisState &state) const;
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const;
+};
+
+} // namespace
+
+/// Says at a use that reads what `written` held before, or where it comes from,
+/// why it cannot be written in place.
+static void explainCopy(InFlightDiagnostic &error, OpOperand &written,
+                        const OneShotAnalysisState &state) {
+  Operation *op = written.getOwner();
+  DominanceInfo dominance;
+  SmallPtrSet<Operation *, 4> named;
+  state.applyOnAliases(written.get(), [&](Value alias) {
+    for (OpOperand &use : alias.getUses()) {
+      Operation *user = use.getOwner();
+      if (&use == &written || !state.bufferizesToMemoryRead(use) ||
+          (user != op && dominance.properlyDominates(user, op)) ||
+          !named.insert(user).second)
+        continue;
+      error.attachNote(user->getLoc())
+          << (user == op ? "the same operation uses it once more"
+                         : "its old contents are used here");
+    }
+  });
+  if (!named.empty())
+    return;
+  for (Value definition : state.findDefinitions(&written))
+    if (!state.isWritable(definition))
+      error.attachNote(definition.getLoc())
+          << "it comes from here and may not be written; a function's argument "
+             "may be where it is marked 'bufferization.writable = true'";
+}
+
+LogicalResult
+WithBuffersModel::verifyAnalysis(Operation *op,
+                                 const AnalysisState &state) const {
+  auto update = cast<WithBuffersOp>(op);
+  LogicalResult result = success();
+  for (OpOperand &written : update.getDpsInitsMutable()) {
+    if (state.isInPlace(written))
+      continue;
+    InFlightDiagnostic error =
+        update.emitOpError("operand #")
+        << written.getOperandNumber() << " of type " << written.get().getType()
+        << " would be copied to be written; use the operation's result "
+        << "afterwards instead";
+    if (auto *oneShot = dyn_cast<OneShotAnalysisState>(&state))
+      explainCopy(error, written, *oneShot);
+    result = failure();
+  }
+  return result;
+}
+
+LogicalResult WithBuffersModel::bufferize(Operation *op, RewriterBase &rewriter,
+                                          const BufferizationOptions &options,
+                                          BufferizationState &state) const {
+  auto update = cast<WithBuffersOp>(op);
+  Block *body = &update.getBody().front();
+  SmallVector<Value> buffers, arguments;
+  for (auto [number, tensor, argument] :
+       llvm::enumerate(op->getOperands(), body->getArguments())) {
+    FailureOr<Value> buffer = getBuffer(rewriter, tensor, options, state);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+    auto have = dyn_cast<MemRefType>(buffer->getType());
+    auto want = cast<MemRefType>(argument.getType());
+    if (!have || !isSeenAs(have, want))
+      return op->emitOpError("operand #")
+             << number << " lies in a buffer of type " << buffer->getType()
+             << ", but the body takes " << want
+             << "; give functions identity layouts "
+             << "(function-boundary-type-conversion=identity-layout-map), or let "
+             << "the body take a strided memref";
+    arguments.push_back(have == want ? *buffer
+                                     : memref::CastOp::create(
+                                           rewriter, op->getLoc(), want, *buffer)
+                                           .getResult());
+  }
+  rewriter.inlineBlockBefore(body, op, arguments);
+  replaceOpWithBufferizedValues(
+      rewriter, op, ArrayRef(buffers).take_back(update.getWrites().size()));
+  return success();
+}
+
+void mlir::kvcache::registerBufferizableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, KVCacheDialect *) {
+    WithBuffersOp::attachInterface<WithBuffersModel>(*context);
+    context->loadDialect<bufferization::BufferizationDialect,
+                         memref::MemRefDialect>();
+  });
+}
