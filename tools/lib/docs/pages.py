@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The site's Markdown: docs/ as it is, and what is made from definitions and tests."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+TITLES = (
+    ("getting-started", "Getting started"), ("api", "The original API and the IR"),
+    ("layouts", "Layouts"), ("kernels", "Kernels"),
+    ("writing-kernels", "Writing a kernel"), ("porting", "Porting a cache"),
+    ("tensors", "Programs on tensors"), ("kernel-abi", "What a kernel takes"),
+    ("launch-record", "Launch records"), ("out-of-range", "Out of range"),
+    ("numerics", "Numerics"), ("runtime", "Running programs"),
+    ("simulator", "The simulator"))
+
+IR = "include/kvcache/Dialect/KVCache/IR"
+# Page, its title, and the definitions with what mlir-tblgen makes of each.
+REFERENCE = (
+    ("dialect", "Dialect", [("-gen-dialect-doc", f"{IR}/KVCacheOps.td")]),
+    ("interfaces", "Interfaces",
+     [("-gen-type-interface-docs", f"{IR}/KVCacheInterfaces.td")]),
+    ("passes", "Passes",
+     [("-gen-pass-doc", f"include/kvcache/{file}/Passes.td")
+      for file in ("Dialect/KVCache/Transforms", "Conversion", "Pipelines")]))
+
+
+class Failed(Exception):
+    pass
+
+
+def tablegen():
+    for name in ("mlir-tblgen-22", "/usr/lib/llvm-22/bin/mlir-tblgen", "mlir-tblgen"):
+        path = shutil.which(name)
+        if path:
+            return pathlib.Path(path).resolve()
+    raise Failed("no mlir-tblgen; install mlir-22-tools and libmlir-22-dev")
+
+
+def generated(root, tool, arguments, file):
+    include = tool.parent.parent / "include"
+    extra = ["-dialect=kvcache"] if arguments == "-gen-dialect-doc" else []
+    done = subprocess.run(
+        [tool, arguments, *extra, "-I", root / "include", "-I", include, root / file],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(f"mlir-tblgen {arguments} {file}: {done.stderr.strip()}")
+    text = done.stdout.replace("[TOC]\n", "")
+    # Types in prose are no HTML.
+    parts = re.split(r"(```.*?```|`[^`\n]*`)", text, flags=re.S)
+    return "".join(part if k % 2 else re.sub(r"<(?!!--)", "&lt;", part)
+                   for k, part in enumerate(parts))
+
+
+def errors(root):
+    """Every message that a test asks for, by what reports it."""
+    found = {}
+    for file in sorted(root.glob("test/**/*.mlir")):
+        for message in re.findall(r"expected-error(?:-re)? ?(?:@[^ {]*)? ?\{\{(.*?)\}\}\s*$",
+                                  file.read_text(), re.M):
+            match = re.match(r"'(kvcache\.\w+|gpu\.\w+|llvm\.\w+)' op (.*)", message)
+            name, text = match.groups() if match else ("In general", message)
+            found.setdefault(name, {}).setdefault(text, file.relative_to(root))
+    if len(found) < 10:
+        raise Failed(f"only {len(found)} operations with errors found in the tests")
+    lines = ["# Errors", "",
+             "Every message of verifiers and passes that a test asks for, and the test, "
+             "which has a program with that mistake. Numbers and names are the test's.", ""]
+    for name in sorted(found):
+        lines += [f"## {name}", ""]
+        lines += [f"- `` {text} ``<br>{file}" for text, file in sorted(found[name].items())]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def site_links(text, prefix=""):
+    """Links to sources become their paths: the site has no sources."""
+    def replace(match):
+        label, target = match.groups()
+        if re.match(r"https?:|#", target):
+            return match[0]
+        target = target.removeprefix("../").removeprefix(prefix)
+        if target.endswith(".md") or ".md#" in target:
+            return f"[{label}]({target})"
+        return f"{label} (`{target}`)" if pathlib.Path(target).name not in label else f"`{target}`"
+    return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", replace, text)
+
+
+def write(root, folder):
+    """Writes mkdocs.yml and the pages to `folder`, which it owns."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "pages/reference").mkdir(parents=True)
+    have = {file.stem for file in root.glob("docs/*.md")}
+    unnamed = have ^ {name for name, _ in TITLES}
+    if unnamed:
+        raise Failed("docs/ and the site's list of pages differ in "
+                     + ", ".join(sorted(unnamed)))
+    for name, _ in TITLES:
+        text = (root / f"docs/{name}.md").read_text()
+        (folder / f"pages/{name}.md").write_text(site_links(text))
+    index = (root / "README.md").read_text()
+    (folder / "pages/index.md").write_text(site_links(index, "docs/"))
+    tool = tablegen()
+    for name, title, parts in REFERENCE:
+        text = "\n".join(generated(root, tool, *part) for part in parts)
+        if len(parts) > 1:
+            text = f"# {title}\n\n" + text
+        (folder / f"pages/reference/{name}.md").write_text(text)
+    (folder / "pages/reference/errors.md").write_text(errors(root))
+    nav = [{"kvcache": "index.md"}]
+    nav += [{title: f"{name}.md"} for name, title in TITLES]
+    nav.append({"Reference": [{title: f"reference/{name}.md"} for name, title in
+                              [(r[0], r[1]) for r in REFERENCE] + [("errors", "Errors")]]})
+    config = {"site_name": "kvcache", "docs_dir": "pages", "nav": nav,
+              "theme": {"name": "material", "font": False,
+                        "features": ["navigation.sections", "toc.follow"]},
+              "markdown_extensions": ["tables", "pymdownx.highlight",
+                                      "pymdownx.superfences"]}
+    # JSON is YAML.
+    (folder / "mkdocs.yml").write_text(json.dumps(config, indent=2))
