@@ -141,7 +141,9 @@ configure() {
       ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; }; then
     rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
   fi
-  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$root
+  # Headers parsed once are of this tree; preprocessing again would cost more.
+  export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$root CCACHE_DEPEND=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
   # A tree that somebody configured their own way stays theirs.
   local compilers=()
   [ -f "$build/CMakeCache.txt" ] || compilers=(
