@@ -15,6 +15,7 @@ func.func @old_contents(%pool: tensor<8xf32>, %v: f32, %i: index) -> (tensor<8xf
 // -----
 
 func.func @twice(%pool: tensor<8xf32>, %v: f32, %i: index) -> tensor<8xf32> {
+  // expected-error @+3 {{operand #0 of type 'tensor<8xf32>' would be copied to be written}}
   // expected-error @+2 {{operand #1 of type 'tensor<8xf32>' would be copied to be written}}
   // expected-note @+1 {{the same operation uses it once more}}
   %new, %same = kvcache.with_buffers writes(%pool, %pool : tensor<8xf32>, tensor<8xf32>) {
@@ -40,6 +41,7 @@ func.func @not_writable(%pool: tensor<8xf32> {bufferization.writable = false}, %
 
 func.func @other_layout(%x: tensor<64xf32>, %v: f32, %i: index) -> tensor<8xf32> {
   %part = tensor.extract_slice %x[%i] [8] [2] : tensor<64xf32> to tensor<8xf32>
+  // expected-error @+2 {{failed to bufferize op}}
   // expected-error @+1 {{operand #0 lies in a buffer of type 'memref<8xf32, strided<[2], offset: ?>>', but the body takes 'memref<8xf32>'; give functions identity layouts (function-boundary-type-conversion=identity-layout-map), or let the body take a strided memref}}
   %new = kvcache.with_buffers writes(%part : tensor<8xf32>) {
   ^bb0(%b: memref<8xf32>):

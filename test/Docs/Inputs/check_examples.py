@@ -86,6 +86,8 @@ def wrap(example):
     results = set()
     for left in re.findall(r"^\s*((?:%\w+(?:, )?)+) =", example, re.M):
         results.update(re.findall(r"%\w+", left))
+    for arguments in re.findall(r"\^\w+\((.*?)\):\s*$", example, re.M | re.S):
+        results.update(re.findall(r"(%\w+):", arguments))
     arguments = []
     for name in dict.fromkeys(re.findall(r"%\w+", example)):
         if name in results:
