@@ -36,6 +36,18 @@ static uint64_t localValue(Warp &w, const Inst &i, unsigned lane, unsigned arg,
   return v;
 }
 
+/// Writes a result that way.
+static void setLocal(Warp &w, const Inst &i, unsigned lane, unsigned arg,
+                     const void *value, unsigned bytes) {
+  uint32_t offset = *w.reg<uint32_t>(w.operands[i.operands + arg].slot);
+  memcpy(w.block->local.data() +
+             (w.index * 32 + lane) * w.block->launch->localStride + offset,
+         value, bytes);
+  if (uint8_t *written =
+          writtenBytes(w, lane, localWindow | offset, bytes, Space::Local))
+    memset(written, 1, bytes);
+}
+
 static bool readString(Warp &w, const Inst &i, unsigned lane, uint64_t address,
                        std::string &out) {
   for (unsigned n = 0; n < 65536; ++n) {
@@ -170,15 +182,8 @@ void ptxsim::vprintfHandler(Warp &w, const Inst &i, uint32_t mask) {
       continue;
     int count = 0;
     emitText(w, format(w, i, l, text, localValue(w, i, l, 1, 8), count));
-    if (i.numOperands > 2) {
-      uint32_t offset = *w.reg<uint32_t>(w.operands[i.operands + 2].slot);
-      memcpy(w.block->local.data() +
-                 (w.index * 32 + l) * w.block->launch->localStride + offset,
-             &count, 4);
-      if (uint8_t *written =
-              writtenBytes(w, l, localWindow | offset, 4, Space::Local))
-        memset(written, 1, 4);
-    }
+    if (i.numOperands > 2)
+      setLocal(w, i, l, 2, &count, 4);
   }
 }
 
@@ -194,6 +199,46 @@ void ptxsim::assertFailHandler(Warp &w, const Inst &i, uint32_t mask) {
                      function;
   report(w, i, l, MemCheck, "assertion", text);
   w.worker->fail(w, text);
+}
+
+/// malloc(size): null where the heap has no room.
+void ptxsim::mallocHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const Launch &launch = *w.block->launch;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = launch.manager->heapAllocate(localValue(w, i, l, 0, 8),
+                                                    launch.trackInitialisation);
+    ++w.modifications;
+    if (i.numOperands > 1)
+      setLocal(w, i, l, 1, &address, 8);
+  }
+}
+
+/// free(pointer)
+void ptxsim::freeHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const Launch &launch = *w.block->launch;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = localValue(w, i, l, 0, 8);
+    if (!address)
+      continue;
+    // Nothing may remember an allocation that goes.
+    const Allocation *allocation = launch.memory->find(address);
+    if (allocation && launch.globalRaces)
+      launch.globalRaces->forget(*allocation);
+    if (allocation && launch.globalProxy)
+      launch.globalProxy->forget(*allocation);
+    w.worker->lastAllocation = nullptr;
+    std::fill(w.worker->ranges.begin(), w.worker->ranges.end(), AccessRange());
+    ++w.modifications;
+    if (launch.manager->heapFree(address))
+      continue;
+    std::string text = "free of an address that malloc did not return, or that "
+                       "has been freed";
+    report(w, i, l, MemCheck, "bad-free", text, &address, Space::Global);
+    w.worker->fail(w, text);
+    return;
+  }
 }
 
 void ptxsim::badCallHandler(Warp &w, const Inst &i, uint32_t mask) {

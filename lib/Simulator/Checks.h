@@ -155,6 +155,8 @@ class GlobalRaces {
 public:
   explicit GlobalRaces(bool byByte) : unit(byByte ? 1 : 4) {}
   ~GlobalRaces();
+  /// The allocation is about to go.
+  void forget(const Allocation &allocation);
   /// passesChecks for accesses of one size.
   template <unsigned Bytes>
   bool passesFor(const AccessRange &range, uint32_t mask,

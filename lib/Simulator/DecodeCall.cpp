@@ -98,16 +98,27 @@ bool accepts(const ast::Function &function, const CallParts &parts) {
          fits(parts.results, function.results);
 }
 
+/// Functions that the driver provides.
+struct Builtin {
+  std::string_view name;
+  Handler handler;
+  size_t arguments;
+};
+constexpr Builtin builtins[] = {{"vprintf", vprintfHandler, 2},
+                                {"__assertfail", assertFailHandler, 5},
+                                {"malloc", mallocHandler, 1},
+                                {"free", freeHandler, 1}};
+
 bool decodeBuiltin(Statement &s, const CallParts &parts) {
-  std::string_view name = parts.callee->name;
-  Handler fn = name == "vprintf"        ? vprintfHandler
-               : name == "__assertfail" ? assertFailHandler
-                                        : nullptr;
-  if (!fn)
+  const Builtin *builtin = nullptr;
+  for (const Builtin &candidate : builtins)
+    if (candidate.name == parts.callee->name)
+      builtin = &candidate;
+  if (!builtin)
     return false;
   // Local offsets of the arguments, then of the result.
   size_t arguments = parts.arguments ? parts.arguments->elements.size() : 0;
-  if (arguments != (name == "vprintf" ? 2u : 5u)) {
+  if (arguments != builtin->arguments) {
     s.fail("wrong number of arguments");
     return true;
   }
@@ -118,9 +129,9 @@ bool decodeBuiltin(Statement &s, const CallParts &parts) {
     if (const ast::Variable *variable = paramOf(s, parts.results->elements[0]))
       s.addOperand(s.builder.constant(s.builder.localOffset(*variable), 4), 4);
   s.inst.flow = Flow::MayYield;
-  // What is printed has an order.
+  // What is printed has an order, and so has what malloc gives.
   s.builder.program->orderDependent = true;
-  s.emit(InstClass::Control, fn);
+  s.emit(InstClass::Control, builtin->handler);
   return true;
 }
 
@@ -180,9 +191,6 @@ void decodeCall(Statement &s) {
   if (!callee || !callee->hasBody) {
     if (decodeBuiltin(s, parts))
       return;
-    if (parts.callee->name == "malloc" || parts.callee->name == "free")
-      s.fail("the heap of the device (malloc and free in kernels) is not "
-             "supported");
     s.fail("function '" + std::string(parts.callee->name) +
            "' is not defined in this module");
     return;

@@ -109,6 +109,8 @@ void yieldHandler(Warp &, const Inst &, uint32_t);
 void copyLocalHandler(Warp &, const Inst &, uint32_t);
 void vprintfHandler(Warp &, const Inst &, uint32_t);
 void assertFailHandler(Warp &, const Inst &, uint32_t);
+void mallocHandler(Warp &, const Inst &, uint32_t);
+void freeHandler(Warp &, const Inst &, uint32_t);
 /// A call of an address that is no function the call can take.
 void badCallHandler(Warp &, const Inst &, uint32_t);
 

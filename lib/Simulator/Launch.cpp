@@ -174,6 +174,8 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   launch.program = program.get();
   launch.options = &options;
   launch.memory = &device.memory.table;
+  launch.manager = &device.memory;
+  launch.trackInitialisation = device.options.trackInitialisation;
   launch.config = config;
   launch.clusterDim = cluster;
   launch.clusterBlocks = uint32_t(cluster.count());

@@ -102,10 +102,14 @@ MemoryManager::~MemoryManager() {
   for (auto *map : {&table.live, &table.freed})
     for (auto &entry : *map) {
       Allocation &a = entry.second;
+      if (a.kind == AllocationKind::Heap)
+        continue;
       unmapMemory(a.mapping, a.mappingBytes);
       unmapMemory(a.shadow,
                   roundUp(std::max<uint64_t>(a.end - a.begin, 1), pageBytes));
     }
+  unmapMemory(heap, options.heapBytes);
+  unmapMemory(heapShadow, options.heapBytes);
 }
 
 Result<void *> MemoryManager::allocate(uint64_t bytes, std::string_view name,
@@ -195,6 +199,72 @@ Status MemoryManager::free(void *pointer) {
     table.freed.erase(oldest);
   }
   return {};
+}
+
+/// Between blocks of the heap, so that overruns are seen.
+static constexpr uint64_t heapGap = 16;
+
+uint64_t MemoryManager::heapRoom(uint64_t bytes) const {
+  uint64_t begin = uint64_t(heap), end = begin + options.heapBytes;
+  uint64_t need = roundUp(bytes, 16) + heapGap;
+  if (need > options.heapBytes)
+    return 0;
+  // Addresses are used again as late as possible.
+  if (need <= end - heapTop)
+    return heapTop;
+  uint64_t place = begin;
+  for (auto it = table.live.lower_bound(begin);
+       it != table.live.end() && it->first < end; ++it) {
+    if (it->first - place >= need)
+      return place;
+    place = roundUp(it->second.end, 16) + heapGap;
+  }
+  return place <= end && end - place >= need ? place : 0;
+}
+
+uint64_t MemoryManager::heapAllocate(uint64_t bytes, bool tracked) {
+  if (bytes == 0 || bytes > options.heapBytes)
+    return 0;
+  if (!heap) {
+    heap = static_cast<char *>(mapMemory(options.heapBytes));
+    heapTop = uint64_t(heap);
+    if (heap && tracked)
+      heapShadow = static_cast<uint8_t *>(mapMemory(options.heapBytes));
+    if (!heap || (tracked && !heapShadow))
+      return 0;
+  }
+  uint64_t place = heapRoom(bytes);
+  if (!place)
+    return 0;
+  heapTop = std::max(heapTop, place + roundUp(bytes, 16) + heapGap);
+  // What was freed here is forgotten.
+  auto old = table.freed.lower_bound(place);
+  if (old != table.freed.begin() && std::prev(old)->second.end > place)
+    --old;
+  while (old != table.freed.end() && old->first < place + bytes)
+    old = table.freed.erase(old);
+  Allocation a;
+  a.begin = place;
+  a.end = place + bytes;
+  a.kind = AllocationKind::Heap;
+  a.name = "heap block #" + std::to_string(++numHeapBlocks);
+  if (heapShadow) {
+    a.shadow = heapShadow + (place - uint64_t(heap));
+    memset(a.shadow, 0, bytes);
+  }
+  table.live[place] = std::move(a);
+  return place;
+}
+
+bool MemoryManager::heapFree(uint64_t address) {
+  auto it = table.live.find(address);
+  if (it == table.live.end() || it->second.kind != AllocationKind::Heap)
+    return false;
+  Allocation a = std::move(it->second);
+  table.live.erase(it);
+  a.shadow = nullptr;
+  table.freed[address] = std::move(a);
+  return true;
 }
 
 void MemoryManager::release(uint64_t address) {

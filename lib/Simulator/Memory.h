@@ -67,6 +67,10 @@ public:
   /// Fills `count` elements of `size` bytes.
   Status fill(void *dst, uint32_t value, unsigned size, uint64_t count);
   void setWritten(uint64_t address, uint64_t bytes);
+  /// malloc and free of kernels. 0 where the heap has no room; false for what
+  /// heapAllocate did not return or has been freed.
+  uint64_t heapAllocate(uint64_t bytes, bool tracked);
+  bool heapFree(uint64_t address);
   /// Opens or closes device memory to the host where options ask for it.
   void setHostAccess(bool open);
 
@@ -75,7 +79,16 @@ public:
 private:
   Status checkRange(const void *pointer, uint64_t bytes, const char *what,
                     const Allocation **allocation) const;
+  /// The beginning of `bytes` between what is live in the heap, 0 if none.
+  uint64_t heapRoom(uint64_t bytes) const;
+
   const DeviceOptions &options;
+  /// Mapped by the first malloc: the memory and a shadow of it.
+  char *heap = nullptr;
+  uint8_t *heapShadow = nullptr;
+  /// Where heap blocks have not been yet.
+  uint64_t heapTop = 0;
+  unsigned numHeapBlocks = 0;
   uint64_t allocated = 0;
   uint64_t quarantined = 0;
   unsigned numbered = 0;

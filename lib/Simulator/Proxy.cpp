@@ -121,6 +121,14 @@ GlobalProxy::~GlobalProxy() {
     unmapMemory(entry.second.writes, entry.second.bytes);
 }
 
+void GlobalProxy::forget(const Allocation &allocation) {
+  auto it = shadows.find(&allocation);
+  if (it == shadows.end())
+    return;
+  unmapMemory(it->second.writes, it->second.bytes);
+  shadows.erase(it);
+}
+
 uint32_t GlobalProxy::threadOf(const Warp &warp, unsigned lane) {
   return uint32_t(warp.block->linear * maxThreadsPerBlock + warp.index * 32 +
                   lane);

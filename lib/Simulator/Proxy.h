@@ -56,6 +56,8 @@ public:
               const Allocation &allocation, uint64_t address, unsigned bytes,
               AccessMode mode);
   void fence(const Warp &warp, unsigned lane);
+  /// The allocation is about to go.
+  void forget(const Allocation &allocation);
 
 private:
   struct Shadow {

@@ -279,6 +279,16 @@ GlobalRaces::~GlobalRaces() {
     unmapMemory(entry.second.cells, entry.second.bytes);
 }
 
+void GlobalRaces::forget(const Allocation &allocation) {
+  auto it = shadows.find(&allocation);
+  if (it == shadows.end())
+    return;
+  unmapMemory(it->second.cells, it->second.bytes);
+  shadows.erase(it);
+  lastAllocation = nullptr;
+  lastCells = nullptr;
+}
+
 /// An access of `block` at `time` happened before: the block has since made a
 /// strong access, and block `now` a later one. A fence alone orders nothing:
 /// something must be passed from one block to the other.

@@ -38,7 +38,8 @@ Block::Block(Block &&other) noexcept
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// A launch is long after the first of these; then progress is shown this often.
+/// A launch is long after the first of these; then progress is shown this
+/// often.
 constexpr std::chrono::milliseconds firstProgress(500), progressInterval(100);
 
 class Runner {

@@ -152,6 +152,9 @@ struct Launch {
   const Program *program = nullptr;
   const LaunchOptions *options = nullptr;
   const AllocationTable *memory = nullptr;
+  /// For malloc and free, which run on one worker.
+  MemoryManager *manager = nullptr;
+  bool trackInitialisation = false;
   LaunchConfig config;
   Dim3 clusterDim;
   uint32_t clusterBlocks = 1;

@@ -39,9 +39,18 @@ struct DeviceOptions {
   size_t quarantineBytes = size_t(1) << 40;
   /// Upper bound of allocated bytes (not of touched ones); 0: none.
   uint64_t memoryLimit = 0;
+  /// What malloc in kernels may give out; CUDA's own default.
+  uint64_t heapBytes = uint64_t(8) << 20;
 };
 
-enum class AllocationKind : uint8_t { Device, Host, Global, Constant };
+enum class AllocationKind : uint8_t {
+  Device,
+  Host,
+  Global,
+  Constant,
+  /// By malloc in a kernel.
+  Heap
+};
 
 struct AllocationInfo {
   uint64_t address = 0;
