@@ -187,3 +187,83 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: m
       into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {window = 0 : i64}
   return
 }
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected the policy assume or trap, got skip: keys that are left out change every result}}
+  kvcache.mla_decode skip queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected a cache of latents, with is_mla and 1 head, got 2 heads of #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 128>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected one scale a token, got 5; make the granularity the head size, 576}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 608, is_mla = true>, page_size = 64, scales = <f32, granularity = 608>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x608xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected a head size that is a multiple of 64 and at most 576, got 608}}
+  kvcache.mla_decode queries(%q : memref<?x16x608xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x576xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected dimension 2 (Dv) of 'out' to be a multiple of 64 and at most 512, got 576}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x576xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x129x576xbf16>, %out: memref<?x129x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected at most 128 query heads, got 129}}
+  kvcache.mla_decode queries(%q : memref<?x129x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x129x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>, %s: memref<?x?xi64>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected 2 operands (slots, scale_slots), got 1}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>) slots(%s : memref<?x?xi64>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>, %s: memref<?xi64>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected 'slots' of rank 2 [T, K], got rank 1}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>) slots(%s : memref<?xi64>)
+  return
+}

@@ -22,6 +22,8 @@ LAYOUTS = {
     "#hnd": "#kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16, order = hnd>",
     "#row656": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, "
     "page_size = 64, scales = <f32, granularity = 128>, placement = inline, rope = <bf16, size = 64>>",
+    "#mla": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, "
+    "page_size = 64, scales = <f32, granularity = 576, table = own>>",
     "#own": "#kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128>, "
     "page_size = 64, scales = <f32, granularity = 128, table = own>>",
 }

@@ -417,6 +417,28 @@ def attention(case):
     return text
 
 
+def mla_decode(case):
+    text = ProgramText()
+    collection, q, offsets = _attention_rows(text, case)
+    layer = text.index("layer", argument(case, "l", range(case.layout.L)))
+    text.line(f"%keys = kvcache.get_key_cache %collection[{layer}] : {collection}")
+    words = _attention_results(text, case, case.args.get("out_dtype", "f32"),
+                               argument(case, "v_dim"), case.args.get("parts", 2))
+    if "q_scale" in case.inputs:
+        words = f" q_scales({_input(text, case, 'q_scale', 1)})" + words
+    if "slots" in case.inputs:
+        lists = [_input(text, case, "slots", 2)]
+        if _own_ids(case):
+            lists.append(_input(text, case, "scale_slots", 2))
+        names, types = zip(*(of.split(" : ") for of in lists))
+        words = f" slots({', '.join(names)} : {', '.join(types)})" + words
+    number = lambda value: f"{number_text(np.float32(value))} : f32"
+    text.line(f"kvcache.mla_decode queries({q}) over(%keys : "
+              f"!kvcache.cache<key, #kv>) into({text.typed('out')}) "
+              f"ragged({offsets}){words}" + _numbers(case, scale=number))
+    return text
+
+
 PROGRAMS = {
     "append": append,
     "quantize_append": quantize_append,
@@ -434,6 +456,7 @@ PROGRAMS = {
     "compact": compact,
     "convert_layout": convert_layout,
     "attention": attention,
+    "mla_decode": mla_decode,
 }
 
 

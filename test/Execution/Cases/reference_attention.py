@@ -77,17 +77,33 @@ def attention(pools, args, inputs, dtypes):
     return {"out": out, "lse": lse}
 
 
+def _latents_in_slots(pools, args, slots, scale_slots):
+    """Keys that lists of slots name; negative entries name none."""
+    layout = pools.layout
+    rows = lambda of: np.stack([of // layout.P, of % layout.P], axis=1)
+    scale_slots, slots = scale_slots[slots >= 0], slots[slots >= 0]
+    numbers = _stored(pools.get("codes", rows(slots), 0, args["l"]), layout.dtype)
+    if layout.G:
+        scales = _stored(pools.get("scales", rows(scale_slots), 0, args["l"]),
+                         layout.scale_dtype) * layout.global_scale
+        numbers *= np.repeat(scales, layout.g, axis=-1)[..., :layout.coded]
+    return numbers[:, 0]
+
+
 def mla_decode(pools, args, inputs, dtypes):
     q = decode(inputs["q"], dtypes["q"])
     q_scale = inputs.get("q_scale", np.ones(q.shape[:2], np.float32))
     out = np.zeros((*q.shape[:2], args["v_dim"]))
     lse = np.full(q.shape[:2], -np.inf)
     for r, b, end in _rows(inputs):
-        tokens = np.arange(end)
-        if "indices" in inputs:
-            tokens = inputs["indices"][r].astype(np.int64)
-            tokens = tokens[(tokens >= 0) & (tokens < end)]
-        keys = tokens_of_sequence(pools, inputs, 0, args["l"], b, tokens)[:, 0]
+        if "slots" in inputs:
+            slots = inputs["slots"][r].astype(np.int64)
+            scale_slots = inputs.get("scale_slots", inputs["slots"])[r]
+            keys = _latents_in_slots(pools, args, slots,
+                                     scale_slots.astype(np.int64))
+        else:
+            keys = tokens_of_sequence(pools, inputs, 0, args["l"], b,
+                                      range(end))[:, 0]
         for h in range(q.shape[1]):
             x = keys @ q[r, h] * float(q_scale[r, h]) * args["scale"]
             out[r, h], lse[r, h] = softmax_sum(x, keys[:, :args["v_dim"]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""W1 to W5: instructions beside nvcc's and Triton's, traffic, compile times."""
+"""W1 to W6: instructions beside nvcc's and Triton's, traffic, compile times."""
 import collections
 import json
 import re
@@ -14,8 +14,8 @@ CUDA = HERE / "nvcc_kernels.cu"
 TRITON = HERE / "triton_kernels.py"
 CHIPS = ("sm_80", "sm_90a", "sm_100a")
 
-# `peer` begins the instantiation in the CUDA file; {} is whether codes are
-# decoded by bits, for chips without the instruction.
+# `peer` begins the instantiation in the CUDA file, if there is one; {} is whether
+# codes are decoded by bits, for chips without the instruction.
 Work = collections.namedtuple("Work", "name shape module peer goals")
 WORKS = (
     Work("W1", "gather P64 H1 D576 g576", "w1_gather",
@@ -30,6 +30,12 @@ WORKS = (
          "append_quant<16, 8, 128, 128>", {"sm_80": 160, "sm_90a": 100}),
     Work("W5", "quantize_append 656-byte rows", "w5_quantize_append",
          "append_quant<64, 1, 512, 128>", {"sm_90a": 100}),
+    Work("W6", "decode P16 H8 D128, 32 query heads, bf16", "w6_paged_attention",
+         None, {"sm_80": 15, "sm_90a": 16}),
+    Work("W6b", "decode P16 H8 D128 g128, 32 query heads, e4m3",
+         "w6b_paged_attention", None, {"sm_80": 62, "sm_90a": 38}),
+    Work("W6m", "MLA decode P64 D576, 16 query heads, e4m3", "w6m_mla_decode",
+         None, {"sm_90a": 62}),
 )
 
 
@@ -93,7 +99,7 @@ class KernelRows:
                 self.triton[work.name, job["chip"]] = value, job["seconds"]
 
     def instructions(self):
-        self.bench.progress("W1 to W5 to PTX")
+        self.bench.progress("W1 to W6 to PTX")
         self.bench.compile(PROGRAM, chips=CHIPS, out=self.scratch)
         if not self.bench.nvdisasm:
             return
@@ -108,7 +114,8 @@ class KernelRows:
                     self.bench.row(f"{work.name} {chip}", spilled,
                                    "accesses to spilled registers", goal=0)
                 peer = (self.nvcc(work, chip)[0]
-                        if self.bench.nvcc and chip != "sm_100a" else None)
+                        if self.bench.nvcc and work.peer and chip != "sm_100a"
+                        else None)
                 unit = ("instructions / 8 quantised" if work.name == "W5"
                         else "instructions / 16 B")
                 self.bench.row(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels that the benchmark counts: W1 to W5. Pages are padded at will
+// The kernels that the benchmark counts: W1 to W6. Pages are padded at will
 // (dynamic pitch), scales have a table of their own, L is a size of run time.
 
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
@@ -79,5 +79,39 @@ func.func @w5(%blocks: !row_blocks, %lengths: memref<?xi32>, %table: memref<?x?x
   kvcache.quantize_append sources(%keys : memref<?x1x576xbf16>) into(%k : !kvcache.cache<key, #row656>)
       positions(%sequences, %positions : memref<?xi32>, memref<?xi32>)
       quant(#kvcache.quantization<contract = arbitrary, floor = 0.0, floor_on = scale, apply = inverse>)
+  return
+}
+
+func.func @w6(%blocks: !plain_blocks, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %layer: index,
+              %q: memref<?x32x128xbf16>, %offsets: memref<?xi32>, %workspace: memref<?xf32>, %out: memref<?x32x128xbf16>) {
+  %c = kvcache.get_paged_cache blocks(%blocks : !plain_blocks) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+      max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#plain>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#plain>
+  %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#plain>
+  kvcache.paged_attention queries(%q : memref<?x32x128xbf16>) over(%k, %v : !kvcache.cache<key, #plain>, !kvcache.cache<value, #plain>)
+      into(%out : memref<?x32x128xbf16>) ragged(%offsets : memref<?xi32>) workspace(%workspace : memref<?xf32>)
+  return
+}
+
+func.func @w6b(%blocks: !gqa_blocks, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %scales: !gqa_scales, %scales_table: memref<?x?xi32>, %layer: index,
+              %q: memref<?x32x128xbf16>, %offsets: memref<?xi32>, %workspace: memref<?xf32>, %out: memref<?x32x128xbf16>) {
+  %c = kvcache.get_paged_cache blocks(%blocks : !gqa_blocks) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+      max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) scales(%scales : !gqa_scales)
+      scales_table(%scales_table : memref<?x?xi32>) : !kvcache.collection<#gqa>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#gqa>
+  %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#gqa>
+  kvcache.paged_attention queries(%q : memref<?x32x128xbf16>) over(%k, %v : !kvcache.cache<key, #gqa>, !kvcache.cache<value, #gqa>)
+      into(%out : memref<?x32x128xbf16>) ragged(%offsets : memref<?xi32>) workspace(%workspace : memref<?xf32>)
+  return
+}
+
+func.func @w6m(%blocks: !mla_blocks, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %scales: !mla_scales, %scales_table: memref<?x?xi32>, %layer: index,
+              %q: memref<?x16x576xbf16>, %offsets: memref<?xi32>, %workspace: memref<?xf32>, %out: memref<?x16x512xbf16>) {
+  %c = kvcache.get_paged_cache blocks(%blocks : !mla_blocks) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+      max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) scales(%scales : !mla_scales)
+      scales_table(%scales_table : memref<?x?xi32>) : !kvcache.collection<#mla>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#mla>
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #mla>)
+      into(%out : memref<?x16x512xbf16>) ragged(%offsets : memref<?xi32>) workspace(%workspace : memref<?xf32>)
   return
 }

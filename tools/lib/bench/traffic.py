@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bytes that W1 to W5 move, by the simulator's counters.
+"""Bytes that W1 to W6 move, by the simulator's counters.
 
 usage: traffic.py FOLDER KVCACHE_RUN PROGRAM WORK
 Prints JSON: bytes that the sectors moved hold, bytes that the work needs, bank
@@ -66,12 +66,34 @@ def instance(work):
         arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], 8, 1)
         arrays |= where | {"keys": rows(tokens, 8, 128)}
         needed = tokens * (2048 + 1024 + 32)
+    elif work in ("w6", "w6b", "w6m"):
+        return attention(work)
     else:
         codes, arrays = pools(1, 64, 656, 0)
         arrays["blocks"] = codes.reshape(*codes.shape[:3], 64 * 656)
         arrays |= where | {"keys": rows(tokens, 1, 576)}
         needed = tokens * (1152 + 656)
     return arrays, needed
+
+
+def attention(work):
+    """One new token for each sequence; the keys and values of all that it sees."""
+    mla, narrow = work == "w6m", work != "w6"
+    heads, size, page = (1, 576, 64) if mla else (8, 128, 16)
+    sides, queries = (1, 16) if mla else (2, 32)
+    bytes_ = 1 if narrow else 2
+    codes, arrays = pools(sides, page, heads * size * bytes_, heads * narrow)
+    shape = (*codes.shape[:4], heads, size)
+    arrays["blocks"] = codes.view(np.uint8 if narrow else np.uint16).reshape(shape)
+    if narrow:
+        arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], heads, 1)
+    arrays["lengths"] = np.full(SEQUENCES, TOKENS - 1, np.uint32)
+    arrays["q"] = rows(SEQUENCES, queries, size)
+    arrays["out"] = np.zeros((SEQUENCES, queries, 512 if mla else size), np.uint16)
+    arrays["offsets"] = np.arange(SEQUENCES + 1, dtype=np.uint32)
+    arrays["workspace"] = np.zeros(16, np.float32)
+    needed = SEQUENCES * TOKENS * sides * heads * (size * bytes_ + 4 * narrow)
+    return arrays, needed + 2 * arrays["q"].size + 2 * arrays["out"].size
 
 
 def with_main(program, work):

@@ -128,3 +128,81 @@ LogicalResult PagedAttentionOp::verify() {
            << *getWindow();
   return success();
 }
+
+LogicalResult MLADecodeOp::verify() {
+  auto type = cast<CacheType>(getKeys().getType());
+  LayoutAttr layout = type.getLayout();
+  if (failed(verifyPolicy(*this, getPolicy())))
+    return failure();
+  if (!layout.getParams().getIsMla() || layout.getNumHeads() != 1)
+    return emitOpError("expected a cache of latents, with is_mla and 1 head, "
+                       "got ")
+           << layout.getNumHeads() << " heads of " << layout;
+  Type dtype = layout.getDtype();
+  bool isWide = dtype.isBF16() || dtype.isF16();
+  if (!isWide && !isa<Float8E4M3FNType>(dtype) && !dtype.isInteger(8))
+    return emitOpError("expected a cache of bf16, f16, f8E4M3FN or i8, got ")
+           << dtype;
+  if (isWide && layout.isQuantized())
+    return emitOpError("expected a cache of ")
+           << dtype << " without scales, got scales of "
+           << layout.getScaleDtype();
+  if (layout.isQuantized() && layout.getScaleSlots() != 1)
+    return emitOpError("expected one scale a token, got ")
+           << layout.getScaleSlots() << "; make the granularity the head size, "
+           << layout.getHeadSize();
+  if (layout.getRope())
+    return emitOpError("expected a layout whose heads are quantised as a "
+                       "whole, got a tail of ")
+           << layout.getRopeSize() << " of " << layout.getHeadSize()
+           << " elements; gather it first";
+  int64_t size = layout.getHeadSize();
+  if (size % 64 != 0 || size > 576)
+    return emitOpError("expected a head size that is a multiple of 64 and at "
+                       "most 576, got ")
+           << size;
+  auto out = cast<MemRefType>(getOut().getType());
+  int64_t valueSize = out.getRank() == 3 ? out.getDimSize(2) : 0;
+  if (out.getRank() == 3 &&
+      (ShapedType::isDynamic(valueSize) || valueSize % 64 != 0 ||
+       valueSize == 0 || valueSize > std::min<int64_t>(size, 512))) {
+    InFlightDiagnostic diag =
+        emitOpError("expected dimension 2 (Dv) of 'out' to be a multiple of 64 "
+                    "and at most ")
+        << std::min<int64_t>(size, 512) << ", got ";
+    if (ShapedType::isDynamic(valueSize))
+      return diag << "a dynamic size";
+    return diag << valueSize;
+  }
+  SmallVector<Type> queryTypes = {dtype};
+  if (!isWide)
+    queryTypes = {BFloat16Type::get(getContext()),
+                  Float16Type::get(getContext())};
+  if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(),
+                        /*sinks=*/Value(), getLse(), getWorkspace(), layout,
+                        queryTypes, valueSize)) ||
+      failed(verifyPositive(*this, "scale", getScale())))
+    return failure();
+  int64_t heads = getQueryHeads();
+  if (heads > 128)
+    return emitOpError("expected at most 128 query heads, got ") << heads;
+  constexpr int64_t any = ShapedType::kDynamic;
+  if (getQScales() && failed(verifyTensor(*this, "q_scales", getQScales(),
+                                          {Float32Type::get(getContext())},
+                                          {any, heads}, {"T", "Hq"})))
+    return failure();
+  size_t lists = getSlots().empty()                                   ? 0
+                 : layout.isQuantized() && layout.hasOwnScalesTable() ? 2
+                                                                      : 1;
+  if (getSlots().size() != lists)
+    return emitOpError("expected ")
+           << lists << " operands (slots" << (lists == 2 ? ", scale_slots" : "")
+           << "), got " << getSlots().size();
+  for (Value slots : getSlots())
+    if (failed(verifyTensor(*this, "slots", slots,
+                            {IntegerType::get(getContext(), 32),
+                             IntegerType::get(getContext(), 64)},
+                            {any, any}, {"T", "K"})))
+      return failure();
+  return success();
+}

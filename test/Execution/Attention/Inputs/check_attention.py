@@ -129,6 +129,52 @@ def attention_case(rng, lengths, group, options):
     return Case(name, "attention", layout, nb, nbs, args, inputs, dtypes, {})
 
 
+def mla_case(rng, lengths, heads, options):
+    dtype = options.get("dtype") or _pick(rng, "bf16", *CODES)
+    P = options.get("P") or _pick(rng, 64, 32, 16, 64)
+    D, v_dim = _pick(rng, (576, 512), (576, 512), (128, 64), (320, 320))
+    layout = PoolLayout(
+        dtype=dtype, H=1, D=D, P=P, L=2, is_mla=True,
+        scale_dtype="f32" if dtype in CODES else None,
+        g=D if dtype in CODES else None)
+    lengths = [{"P": P, "P-1": P - 1, "P+1": P + 1}.get(n, n) for n in lengths]
+    new = [min(n, int(rng.integers(1, 3))) for n in lengths]
+    own = dtype in CODES and bool(rng.integers(2))
+    nb, nbs, inputs = _cache(rng, layout, lengths, own)
+    _rows(rng, inputs, new, lengths, heads, D)
+    dtypes = {"row_offsets": "u32", "q": "bf16"}
+    rows = sum(new)
+    if rng.integers(2):
+        scales = np.exp2(rng.uniform(-3, 0, (rows, heads)))
+        inputs["q_scale"], dtypes["q_scale"] = scales.astype(np.float32), "f32"
+    if rng.integers(2):
+        _name_slots(rng, layout, inputs, lengths, new)
+        dtypes |= {"slots": "i64", "scale_slots": "i64"}
+    args = {"l": 1, "scale": D**-0.5, "v_dim": v_dim, "parts": _pick(rng, 0, 1, 3),
+            "out_dtype": "f32"}
+    name = (f"mla {dtype} D{D} P{P} heads {heads} lengths {lengths} new {new} "
+            f"{sorted(inputs)} {args}")
+    return Case(name, "mla_decode", layout, nb, nbs, args, inputs, dtypes, {})
+
+
+def _name_slots(rng, layout, inputs, lengths, new):
+    """Lists of some tokens of each row's sequence, -1 in between."""
+    rows = [(b, length) for b, length in enumerate(lengths) for _ in range(new[b])]
+    count = int(rng.integers(1, 90))
+    lists = {"slots": "lookup_table"}
+    if "scales_lookup_table" in inputs:
+        lists["scale_slots"] = "scales_lookup_table"
+    for name in lists:
+        inputs[name] = np.full((len(rows), count), -1, np.int64)
+    for r, (b, length) in enumerate(rows):
+        tokens = rng.integers(0, length, count)
+        named = rng.random(count) < 0.7
+        for name, table in lists.items():
+            slots = (inputs[table][b, tokens // layout.P].astype(np.int64) * layout.P
+                     + tokens % layout.P)
+            inputs[name][r] = np.where(named, slots, -1)
+
+
 def _compare(case, got, want):
     """The largest difference, as a part of the row's largest value."""
     worst = 0.0
@@ -159,6 +205,8 @@ def main():
     for name in ("D", "P", "g"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--dtype")
+    parser.add_argument("--op", default="attention",
+                        choices=("attention", "mla_decode"))
     options = parser.parse_args()
     runner = Runner(options.build, options.chip, "all", options.keep)
     rng = np.random.default_rng(options.seed)
@@ -169,7 +217,11 @@ def main():
         group = (1, 3, 4, 8, 16)[number % 5]
         count = 3 if number % 2 else len(lengths)
         chosen = [lengths[i] for i in rng.permutation(len(lengths))[:count]]
-        case = attention_case(rng, chosen, group, vars(options))
+        if options.op == "mla_decode":
+            case = mla_case(rng, chosen, (16, 4, 17, 32, 128)[number % 5],
+                            vars(options))
+        else:
+            case = attention_case(rng, chosen, group, vars(options))
         try:
             case_name, case.name = case.name, f"case{number}"
             with np.errstate(all="ignore"):

@@ -99,4 +99,85 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
   }];
 }
 
+def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
+  let summary = "attention to a cache of latents";
+  let description = [{
+    Attention as `kvcache.paged_attention` has it, to a cache with one head and
+    keys only (`is_mla`), whose values are the first `Dv` elements of the keys,
+    with `Dv` the head size of `out`: `x_j = scale * q_scales[r, h] * (q . k_j)`,
+    and
+
+        out = SUM_j e^x_j k_j[0 : Dv] / SUM_j e^x_j        lse = ln(SUM_j e^x_j)
+
+    Row `r` of `q` is new token `i = r - row_offsets[b]` of a sequence and sees the
+    keys `j < cache_length(b) + i + 1`. With `slots` it sees instead those that row
+    `r` of `slots` names by where they lie, block times page size plus slot, as
+    `kvcache.remap_indices` gives them, each as often as it is named; negative
+    entries name none. Where scales have block ids of their own, `scale_slots`
+    says where the scales of these keys lie. Every query head reads every key.
+
+    A quantised cache has one scale a token (`granularity` is the head size),
+    which is found through the table of scales. Products are of f16 (codes) or of
+    the cache's dtype; sums, exponents and scales are f32.
+
+    `workspace` is as in `kvcache.paged_attention`, `Hq * (Dv + 2)` numbers a row
+    and part.
+
+    **Constraints:**
+    - `keys` is of a layout with `is_mla` and one head, of bf16, f16, or of
+      f8E4M3FN or i8 with one scale a token, without an unquantised tail. `D` is a
+      multiple of 64, at most 576.
+    - `q` is `[T, Hq, D]` with static `Hq` of 1 to 128, of the cache's dtype or,
+      where that has 8 bits, of bf16 or f16.
+    - `out` is `[T, Hq, Dv]` of f32, f16 or bf16, with `Dv` a multiple of 64 and at
+      most `D` and 512; last strides are 1.
+    - `row_offsets` is a list `memref<B+1 x i32>`. `slots` and `scale_slots` are
+      `[T, K]` of i32 or i64; `scale_slots` is there exactly where `slots` is and
+      scales have block ids of their own.
+    - `q_scales` and `lse` are `[T, Hq]` of f32, `workspace` is `memref<? x f32>`.
+    - `scale` is positive; it is 1 / sqrt(D) where it is not given.
+    - The policy is `assume` or `trap`.
+
+    Example:
+    ```mlir
+    kvcache.mla_decode queries(%q : memref<?x16x576xbf16>)
+        over(%k : !kvcache.cache<key, #mla>) into(%out : memref<?x16x512xbf16>)
+        ragged(%offsets : memref<?xi32>) {scale = 0.0416667 : f32}
+    ```
+  }];
+  let arguments = (ins
+    KVCache_assumeUnlessSaid:$policy,
+    AnyMemRef:$q,
+    KVCache_CacheType:$keys,
+    AnyMemRef:$out,
+    AnyMemRef:$row_offsets,
+    Variadic<AnyMemRef>:$slots,
+    Optional<AnyMemRef>:$q_scales,
+    Optional<AnyMemRef>:$lse,
+    Optional<AnyMemRef>:$workspace,
+    OptionalAttr<F32Attr>:$scale,
+    OptionalAttr<KVCache_TuningAttr>:$tuning
+  );
+  let assemblyFormat = [{
+    ($policy^)? `queries` `(` $q `:` type($q) `)`
+    `over` `(` $keys `:` qualified(type($keys)) `)`
+    `into` `(` $out `:` type($out) `)`
+    `ragged` `(` $row_offsets `:` type($row_offsets) `)`
+    (`slots` `(` $slots^ `:` type($slots) `)`)?
+    (`q_scales` `(` $q_scales^ `:` type($q_scales) `)`)?
+    (`lse` `(` $lse^ `:` type($lse) `)`)?
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
+    (`tuning` `(` $tuning^ `)`)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    int64_t getQueryHeads() {
+      return ::llvm::cast<::mlir::MemRefType>(getQ().getType()).getDimSize(1);
+    }
+    /// Elements of a value.
+    int64_t getValueSize() {
+      return ::llvm::cast<::mlir::MemRefType>(getOut().getType()).getDimSize(2);
+    }
+  }];
+}
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEATTENTIONOPS_TD

@@ -77,6 +77,9 @@ struct ExpandKernelsPass
         })
         .Case(
             [&](GatherOp op) { return expandGather(op, tuning({320, 8, 2})); })
+        .Case([&](MLADecodeOp op) {
+          return expandMLADecode(op, tuning({128, 1, 0}));
+        })
         .Case([&](PagedAttentionOp op) {
           return expandPagedAttention(op, tuning({128, 1, 0}));
         })

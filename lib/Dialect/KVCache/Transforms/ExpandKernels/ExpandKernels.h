@@ -24,6 +24,7 @@ LogicalResult expandCheckRows(CheckRowsOp op, Tuning tuning);
 LogicalResult expandAppend(AppendOp op, Tuning overrides);
 LogicalResult expandGather(GatherOp op, Tuning overrides);
 LogicalResult expandPagedAttention(PagedAttentionOp op, Tuning tuning);
+LogicalResult expandMLADecode(MLADecodeOp op, Tuning tuning);
 LogicalResult expandClearPages(ClearPagesOp op, Tuning defaults);
 LogicalResult expandCompact(CompactOp op, Tuning defaults);
 LogicalResult expandConvertLayout(ConvertLayoutOp op, Tuning defaults);

@@ -287,7 +287,17 @@ Value KernelBuilder::shareMemory(Type element, int64_t count,
   return memref::GetGlobalOp::create(kernel, type, memory.getSymName());
 }
 
-void KernelBuilder::launch(Value blocks) {
+Value KernelBuilder::shareDynamicMemory() {
+  auto space = gpu::AddressSpaceAttr::get(
+      kernel.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto type = MemRefType::get({ShapedType::kDynamic}, kernel.getI8Type(),
+                              MemRefLayoutAttrInterface(), space);
+  return gpu::DynamicSharedMemoryOp::create(kernel, type);
+}
+
+void KernelBuilder::launch(Value blocks) { launch(blocks, /*dynamicBytes=*/0); }
+
+void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
   gpu::ReturnOp::create(kernel);
   SmallVector<Type> types = llvm::map_to_vector(
       operands, [](Value operand) { return operand.getType(); });
@@ -306,7 +316,10 @@ void KernelBuilder::launch(Value blocks) {
   OpBuilder::InsertionGuard insertion(host);
   host.setInsertionPointToStart(guard.thenBlock());
   Value size = arith::ConstantIndexOp::create(host, threads);
+  Value sharedSize;
+  if (dynamicBytes)
+    sharedSize = Arith(host).i32(dynamicBytes);
   gpu::LaunchFuncOp::create(host, func, gpu::KernelDim3{blocks, one, one},
-                            gpu::KernelDim3{size, one, one},
-                            /*dynamicSharedMemorySize=*/Value(), operands);
+                            gpu::KernelDim3{size, one, one}, sharedSize,
+                            operands);
 }

@@ -95,9 +95,15 @@ public:
   /// `alignment` bytes.
   Value shareMemory(Type element, int64_t count, int64_t alignment);
 
+  /// Memory that the threads of a block share, `memref<? x i8>`, as much as the
+  /// launch says: there may be more than of the other kind.
+  Value shareDynamicMemory();
+
   /// Launches `blocks` (`index`) blocks, unless there are none, and closes the
   /// kernel.
   void launch(Value blocks);
+  /// The same, with so many bytes of dynamic memory.
+  void launch(Value blocks, int64_t dynamicBytes);
 
 private:
   Value addArgument(Value value, ArrayRef<StringRef> attributes);

@@ -52,7 +52,11 @@ private:
   Sums unflatten(ValueRange values) const;
 
   /// Scores of the tile, by group of rows and score of the lane.
-  SmallVector<Values> scores(ValueRange keys);
+  SmallVector<Values> scores(ValueRange keys) {
+    return isCode ? scoresOfCodes(keys) : scoresOfNumbers(keys);
+  }
+  SmallVector<Values> scoresOfNumbers(ValueRange keys);
+  SmallVector<Values> scoresOfCodes(ValueRange keys);
   void maskEdges(SmallVector<Values> &scores, Value tile);
   void rescale(Sums &sums, ArrayRef<Value> largest);
   /// Weights of a tile as they are multiplied: fragments B of P^T, by term of a

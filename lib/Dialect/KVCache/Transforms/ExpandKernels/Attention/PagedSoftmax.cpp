@@ -42,47 +42,69 @@ Value PagedAttentionKernel::reduce(Value value,
                 : warp->reduceRow(value, combine);
 }
 
-/// Numbers of 16 bits are fragment B as they lie in memory, queries are A and
-/// half of that is empty. Codes become fragment A, which costs half the
-/// products and leaves the scores transposed.
+/// Numbers of 16 bits are fragment B as they lie in memory, queries are A.
+/// Where there is one group of rows, half of that is for another step, whose
+/// sums are in the other half of the result.
 SmallVector<PagedAttentionKernel::Values>
-PagedAttentionKernel::scores(ValueRange keys) {
+PagedAttentionKernel::scoresOfNumbers(ValueRange keys) {
+  FastMath math(*b);
+  const HeadCut &cut = tiles->cutOf(Side::key);
+  SmallVector<std::pair<int64_t, int64_t>> steps;
+  for (auto [number, piece] : llvm::enumerate(cut.pieces))
+    for (int64_t step = 0; step < piece.steps(); ++step)
+      steps.push_back({number, step});
+  bool isOne = rowGroups == 1;
+  SmallVector<Values> scores(rowGroups);
+  for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token) {
+    SmallVector<Values> chains(isOne ? 2 : 1, Values(4, math.number(0)));
+    for (size_t i = 0; i < steps.size(); ++i) {
+      auto [piece, step] = steps[i];
+      Values words = tiles->wordsOf(Side::key, keys, token, piece);
+      size_t even = i / 2 * 2, odd = std::min(even + 1, steps.size() - 1);
+      Values fragment = isOne ? queries->fragmentOfTwo(steps[even], steps[odd])
+                              : queries->fragmentA(piece, step, 0);
+      Values &chain = chains[isOne ? i % 2 : 0];
+      chain = emitMma(*b, product, fragment,
+                      {words[2 * step], words[2 * step + 1]}, chain);
+    }
+    for (int64_t i = 0; i < 2; ++i) {
+      if (isOne) {
+        scores[0].push_back(math.add(chains[0][i], chains[1][2 + i]));
+        continue;
+      }
+      for (int64_t rows = 0; rows < rowGroups; ++rows)
+        scores[rows].push_back(chains[0][2 * rows + i]);
+    }
+  }
+  return scores;
+}
+
+/// Codes become fragment A, which costs half the products and leaves the scores
+/// transposed.
+SmallVector<PagedAttentionKernel::Values>
+PagedAttentionKernel::scoresOfCodes(ValueRange keys) {
   FastMath math(*b);
   Words registers(*b);
   const HeadCut &cut = tiles->cutOf(Side::key);
   ValueRange scales = keys.drop_front(tiles->vectors(Side::key));
-  Value zero = math.number(0);
-  // By granule and chain of products: four sums.
-  int64_t chains = isCode ? rowGroups : CacheTiles::keysPerLane;
+  // By granule and group of rows: four sums.
   SmallVector<SmallVector<Values>> sums(
-      cut.granules, SmallVector<Values>(chains, Values(4, zero)));
-  auto multiply = [&](Values &into, ValueRange a, ValueRange c) {
-    into = emitMma(*b, product, a, c, into);
-  };
+      cut.granules, SmallVector<Values>(rowGroups, Values(4, math.number(0))));
   for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
     SmallVector<Values> words;
     for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token)
       words.push_back(tiles->wordsOf(Side::key, keys, token, number));
     auto [first, last] = cut.granulesOf(piece);
     for (int64_t step = 0; step < piece.steps(); ++step) {
-      SmallVector<Values> ofTokens;
-      for (const Values &ofToken : words)
-        ofTokens.push_back(
-            isCode ? registers.codesToF16(ofToken[step], dtype)
-                   : Values{ofToken[2 * step], ofToken[2 * step + 1]});
-      for (int64_t granule = first; granule <= last; ++granule) {
-        if (!isCode) {
-          Values fragment = queries->fragmentA(number, step, granule);
-          for (int64_t token = 0; token < chains; ++token)
-            multiply(sums[granule][token], fragment, ofTokens[token]);
-          continue;
-        }
-        Values fragment = {ofTokens[0][0], ofTokens[1][0], ofTokens[0][1],
-                           ofTokens[1][1]};
-        for (int64_t rows = 0; rows < chains; ++rows)
-          multiply(sums[granule][rows], fragment,
-                   queries->fragmentB(rows, number, step, granule));
-      }
+      Values upper = registers.codesToF16(words[0][step], dtype);
+      Values lower = registers.codesToF16(words[1][step], dtype);
+      Values fragment = {upper[0], lower[0], upper[1], lower[1]};
+      for (int64_t granule = first; granule <= last; ++granule)
+        for (int64_t rows = 0; rows < rowGroups; ++rows)
+          sums[granule][rows] =
+              emitMma(*b, product, fragment,
+                      queries->fragmentB(rows, number, step, granule),
+                      sums[granule][rows]);
     }
   }
   SmallVector<Values> scores(rowGroups);
@@ -90,8 +112,7 @@ PagedAttentionKernel::scores(ValueRange keys) {
     for (int64_t i = 0; i < scoresPerLane; ++i) {
       Value score;
       for (int64_t granule = 0; granule < cut.granules; ++granule) {
-        Value part = isCode ? sums[granule][rows][i]
-                            : sums[granule][i / 2][2 * rows + i % 2];
+        Value part = sums[granule][rows][i];
         if (tiles->isQuantized()) {
           Value scale = scales[tokenOf(i) * cut.granules + granule];
           part = score ? math.fma(part, scale, score) : math.mul(part, scale);

@@ -126,6 +126,14 @@ SmallVector<Value> QueryFragments::fragmentA(int64_t number, int64_t step,
   return {upper[0], lower[0], upper[1], lower[1]};
 }
 
+SmallVector<Value>
+QueryFragments::fragmentOfTwo(std::pair<int64_t, int64_t> first,
+                              std::pair<int64_t, int64_t> second) {
+  SmallVector<Value> upper = fragmentB(0, first.first, first.second, 0);
+  SmallVector<Value> lower = fragmentB(0, second.first, second.second, 0);
+  return {upper[0], lower[0], upper[1], lower[1]};
+}
+
 SmallVector<Value> QueryFragments::scoreFactors(Warp &warp, bool byColumn) {
   if (!byColumn)
     return factors;

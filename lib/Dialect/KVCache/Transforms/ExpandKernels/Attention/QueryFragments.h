@@ -32,6 +32,11 @@ public:
   /// Fragment A of step `step` of a piece, and fragment B of its transpose for
   /// a group of rows; elements that are not of `granule` are 0.
   SmallVector<Value> fragmentA(int64_t piece, int64_t step, int64_t granule);
+  /// Of one group of rows: two steps in one fragment A, the second as rows 8 to
+  /// 15. Products with keys of the first step are right in the upper half,
+  /// those with keys of the second in the lower one.
+  SmallVector<Value> fragmentOfTwo(std::pair<int64_t, int64_t> first,
+                                   std::pair<int64_t, int64_t> second);
   SmallVector<Value> fragmentB(int64_t rowGroup, int64_t piece, int64_t step,
                                int64_t granule);
 

@@ -1,0 +1,142 @@
+//===- SharedTile.cpp - Tokens of a cache in shared memory ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedTile.h"
+
+#include "../KernelBuilder.h"
+#include "../Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+static constexpr int64_t chunkBytes = 16;
+/// Rows start at the same bank, and groups of chunks inside a row.
+static constexpr int64_t groupBytes = 256;
+
+int64_t SharedTile::bytesOf(int64_t size, int64_t tokens) {
+  return tokens * llvm::alignTo(2 * size, groupBytes);
+}
+
+SharedTile::SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory,
+                       Type dtype, Type product, int64_t size, int64_t slice,
+                       int64_t tokens, int64_t warps)
+    : b(b), dtype(dtype), product(product),
+      isCode(dtype.getIntOrFloatBitWidth() == 8), rowBytes(bytesOf(size, 1)),
+      perToken(size * (isCode ? 1 : 2) / chunkBytes),
+      perThread(perToken * tokens / (warps * Warp::lanes)) {
+  Arith arith(b);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
+  address = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
+  pointer = LLVM::IntToPtrOp::create(
+      b,
+      LLVM::LLVMPointerType::get(
+          b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared)),
+      address);
+
+  Value thread = arith.add(arith.mul(warp.number, Warp::lanes), warp.lane);
+  for (int64_t i = 0; i < perThread; ++i) {
+    Value piece = arith.add(thread, i * warps * Warp::lanes);
+    Value row = arith.div(piece, perToken), chunk = arith.rem(piece, perToken);
+    SmallVector<Value> places;
+    if (isCode)
+      // The second chunk is eight further on.
+      places.push_back(at(chunkAt(row, arith.mul(chunk, 2))));
+    else
+      places.push_back(at(chunkAt(row, chunk)));
+    pieceAt.push_back(places);
+  }
+  // Of four matrices each lane names a row.
+  Value inMatrix = arith.rem(warp.lane, 8), matrix = arith.div(warp.lane, 8);
+  Value keyRow = arith.add(arith.mul(warp.number, 8), inMatrix);
+  int64_t period = isCode ? 4 : 2;
+  for (int64_t i = 0; i < period; ++i)
+    keyAt.push_back(at(chunkAt(keyRow, arith.add(matrix, 4 * i))));
+  Value valueRow = arith.add(inMatrix, arith.mul(arith.rem(matrix, 2), 8));
+  for (int64_t pair = 0; pair < slice / 16; ++pair) {
+    Value chunk = arith.add(
+        arith.add(arith.mul(warp.number, slice / 8), arith.div(matrix, 2)),
+        2 * pair);
+    valueAt.push_back(at(chunkAt(valueRow, chunk)));
+  }
+}
+
+Value SharedTile::at(Value byte, int64_t constant) {
+  auto type = pointer.getType();
+  Value place = LLVM::GEPOp::create(b, type, b.getI8Type(), pointer,
+                                    ArrayRef<LLVM::GEPArg>{byte});
+  if (constant == 0)
+    return place;
+  return LLVM::GEPOp::create(
+      b, type, b.getI8Type(), place,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(constant)});
+}
+
+static Value further(ImplicitLocOpBuilder &b, Value place, int64_t bytes) {
+  if (bytes == 0)
+    return place;
+  return LLVM::GEPOp::create(
+      b, place.getType(), b.getI8Type(), place,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+}
+
+Value SharedTile::chunkAt(Value row, Value chunk) {
+  Arith arith(b);
+  auto turned = [&](Value number, Value key) -> Value {
+    return arith::XOrIOp::create(b, number, key);
+  };
+  Value inEight = arith.rem(row, 8);
+  Value start = arith.mul(row, rowBytes);
+  if (!isCode) {
+    Value place = arith.add(arith.mul(arith.div(chunk, 8), 8),
+                            turned(arith.rem(chunk, 8), inEight));
+    return arith.add(start, arith.mul(place, chunkBytes));
+  }
+  // Rows of 36 pieces end in the middle of eight lanes: the rest of these go on
+  // in the next row, whose key has another highest bit.
+  Value key =
+      arith.add(arith.mul(arith.rem(inEight, 2), 4), arith.div(inEight, 2));
+  Value inGroup = arith.rem(chunk, 16);
+  Value place = arith.add(arith.mul(arith.div(chunk, 16), 16),
+                          arith.mul(arith.rem(inGroup, 2), 8));
+  place = arith.add(place, turned(arith.div(inGroup, 2), key));
+  return arith.add(start, arith.mul(place, chunkBytes));
+}
+
+void SharedTile::store(ValueRange words) {
+  Words registers(b);
+  for (ArrayRef<Value> places : pieceAt) {
+    ValueRange piece = words.take_front(4);
+    words = words.drop_front(4);
+    if (!isCode) {
+      LLVM::StoreOp::create(b, registers.vector(piece), places[0], chunkBytes);
+      continue;
+    }
+    for (int64_t i = 0; i < 2; ++i) {
+      SmallVector<Value> halves;
+      for (Value word : piece.slice(2 * i, 2))
+        llvm::append_range(halves, registers.codesToF16(word, dtype));
+      LLVM::StoreOp::create(b, registers.vector(halves),
+                            further(b, places[0], i * groupBytes / 2),
+                            chunkBytes);
+    }
+  }
+}
+
+Value SharedTile::keyMatrix(int64_t pair) {
+  int64_t period = keyAt.size();
+  // A group is sixteen chunks of codes, eight of others.
+  return further(b, keyAt[pair % period],
+                 pair / period * 4 * period * chunkBytes);
+}
+
+Value SharedTile::valueMatrix(int64_t pair, int64_t half) {
+  return further(b, valueAt[pair], half * 16 * rowBytes);
+}

@@ -1,0 +1,69 @@
+//===- SharedTile.h - Tokens of a cache in shared memory -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows of f16 or bf16, one for each token. A row is cut into chunks of 16
+// bytes. Eight lanes at a time write a piece of 16 bytes of the cache each,
+// which is one chunk or, of codes, two, written one after the other; eight
+// lanes at a time read the same chunk of eight rows. For both to meet all
+// banks, the chunks of codes are in groups of sixteen, of which those with even
+// numbers come first, and the numbers in eight are turned (by xor) by the row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SHAREDTILE_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SHAREDTILE_H
+
+#include "../Tiles/Warp.h"
+
+namespace mlir::kvcache {
+
+class SharedTile {
+public:
+  /// The tile starts where `memory` does, dynamic shared memory of the block.
+  /// `size` elements of `dtype` a token become numbers of `product`; of values
+  /// a warp reads `slice` elements of each token, warp after warp.
+  SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory, Type dtype,
+             Type product, int64_t size, int64_t slice, int64_t tokens,
+             int64_t warps);
+
+  /// Bytes of `tokens` rows of `size` numbers.
+  static int64_t bytesOf(int64_t size, int64_t tokens);
+
+  /// The LLVM pointer to byte `byte` (`i32`) plus `constant`.
+  Value at(Value byte, int64_t constant = 0);
+
+  /// Pieces of 16 bytes of a token, and of the tile for each thread. Piece
+  /// `thread + i * threads` is a thread's `i`-th, counting from token to token.
+  int64_t piecesPerToken() const { return perToken; }
+  int64_t piecesPerThread() const { return perThread; }
+
+  /// Writes the thread's pieces: four registers each.
+  void store(ValueRange words);
+
+  /// What ldmatrix takes: for the warp's eight tokens (warp by warp) elements
+  /// `32 pair` and following, and, transposed, for tokens `16 half` and
+  /// following elements `16 pair` and following of the warp's slice.
+  Value keyMatrix(int64_t pair);
+  Value valueMatrix(int64_t pair, int64_t half);
+
+private:
+  /// The byte of chunk `chunk` (`i32`) in row `row`.
+  Value chunkAt(Value row, Value chunk);
+
+  ImplicitLocOpBuilder &b;
+  Type dtype, product;
+  bool isCode;
+  int64_t rowBytes, perToken, perThread;
+  Value pointer;
+  /// Pointers of the lane: by piece (two for codes), by pair of steps in a
+  /// group, by pair of steps of values.
+  SmallVector<SmallVector<Value>> pieceAt;
+  SmallVector<Value> keyAt, valueAt;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SHAREDTILE_H
