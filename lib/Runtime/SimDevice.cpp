@@ -347,7 +347,8 @@ SimDevice::merge(std::vector<ptxsim::Report> &reports) {
     auto it = std::find_if(allReports.begin(), allReports.end(), same);
     if (it != allReports.end()) {
       it->count += report.count;
-    } else if (allReports.size() < launchOptions.reportLimit) {
+    } else if (!launchOptions.reportLimit ||
+               allReports.size() < launchOptions.reportLimit) {
       allReports.push_back(report);
       fresh.push_back(std::move(report));
     }

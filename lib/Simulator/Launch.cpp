@@ -123,7 +123,7 @@ static void mergeFindings(std::vector<Worker> &workers, LaunchResult &result,
                               : rank[a.second] < rank[b.second];
   });
   for (auto &entry : order)
-    if (result.reports.size() < limit)
+    if (!limit || result.reports.size() < limit)
       result.reports.push_back(entry.second->report);
 }
 

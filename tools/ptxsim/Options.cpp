@@ -25,8 +25,10 @@ options:
   --cluster X[,Y[,Z]]     blocks of a cluster
   --shared BYTES          dynamic shared memory
   --tool LIST             memcheck, initcheck, racecheck, synccheck or all
-  --error-exitcode N      exit status when a tool finds something (default 1)
-  --print-limit N         findings printed at most (default 100)
+  --error-exitcode N      exit status when a tool finds something (default 1);
+                          where the kernel also fails that is 70, unless this
+                          option is given
+  --print-limit N         findings printed at most (default 100); 0: no limit
   --stop-at-first         end the launch at the first finding
   --count                 count instructions, traffic, conflicts
   --json                  findings and counts as JSON on the standard output
@@ -141,6 +143,7 @@ bool parseOptions(int argc, char **argv, Options &options, std::string &error) {
       if (!need(255))
         return false;
       options.errorExitCode = int(number);
+      options.hasErrorExitCode = true;
     } else if (name == "--print-limit") {
       if (!need(1u << 30))
         return false;

@@ -28,6 +28,8 @@ struct Options {
   unsigned threads = 0;
   uint64_t instructionLimit = 0;
   int errorExitCode = 1;
+  /// It has been given.
+  bool hasErrorExitCode = false;
 };
 
 /// False and a message in `error` if the command line makes no sense.

@@ -143,10 +143,13 @@ static int runKernel(std::shared_ptr<const Module> module,
                                       pointers.data(), pointers.size(), launch);
   progress.clear();
   printResult(result, options);
-  if (result.outcome != LaunchOutcome::Completed)
-    return fail(result.status.message(), result.outcome == LaunchOutcome::Failed
-                                             ? exitFailed
-                                             : exitUsage);
+  if (result.outcome != LaunchOutcome::Completed) {
+    bool found = result.numFindings && options.tools && options.hasErrorExitCode;
+    int status = result.outcome == LaunchOutcome::Refused ? exitUsage
+                 : found ? options.errorExitCode
+                         : exitFailed;
+    return fail(result.status.message(), status);
+  }
   for (Argument &argument : arguments) {
     std::string error;
     if (!storeResult(argument, device, error))

@@ -45,7 +45,7 @@ struct Settings {
   /// KVCACHE_SIM_HOST_ACCESS=allow|deny: may the host dereference device
   /// memory?
   bool hostUnreadable = false;
-  /// KVCACHE_SIM_PRINT_LIMIT: reports kept at most.
+  /// KVCACHE_SIM_PRINT_LIMIT: reports kept at most; 0: no limit.
   unsigned printLimit = 100;
   /// KVCACHE_SIM_INSTRUCTION_LIMIT: warp instructions after which a launch is
   /// given up; 0: none.

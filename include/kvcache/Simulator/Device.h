@@ -74,7 +74,7 @@ struct LaunchOptions {
   bool counters = false;
   /// Order of the warps of a block; 0 runs them in order.
   uint64_t seed = 0;
-  /// Places reported at most; the rest is counted in numFindings.
+  /// Places reported at most, 0: no limit; the rest is counted in numFindings.
   unsigned reportLimit = 100;
   /// Stop the launch at the first finding.
   bool stopAtFirst = false;
