@@ -17,11 +17,14 @@ using namespace ptxsim;
 
 static uint32_t warpInCluster(const Warp &warp) {
   const Block &block = *warp.block;
-  return block.rank * uint32_t(block.warps.size()) + warp.index;
+  return block.rank * block.launch->warpsPerBlock + warp.index;
 }
 
+/// Of 16 blocks of 1024 threads.
+static constexpr size_t maxWarpsInCluster = 512;
+
 static size_t warpsInCluster(const Block &block) {
-  return block.warps.size() * block.launch->clusterBlocks;
+  return size_t(block.launch->warpsPerBlock) * block.launch->clusterBlocks;
 }
 
 /// The epochs that a warp has seen the end of.
@@ -184,7 +187,8 @@ void ptxsim::joinClocks(Block &block, const std::vector<uint32_t> &arrived,
   if (!block.shadow || block.shadow->clocks.empty())
     return;
   size_t all = warpsInCluster(block);
-  std::vector<uint32_t> joined(all, 0);
+  uint32_t joined[maxWarpsInCluster];
+  std::fill(joined, joined + all, 0);
   for (const Warp &warp : block.warps) {
     if (!arrived[warp.index])
       continue;
