@@ -69,17 +69,19 @@ private:
     Values sum;
     /// By step of eight elements: four sums.
     Values output;
-    /// The next tile, where it is loaded ahead.
-    Values codes;
   };
   Values flatten(const State &state) const;
   State unflatten(ValueRange values) const;
 
   void emitRows(const QueryTile &rows, Value part);
   void loadQueries(const QueryTile &rows);
-  void multiplyTile(State &state, Value tile, Value stop);
-  void storeScores(Value tile, Values sums);
-  SmallVector<Values> loadScores(Value tile, Values &logs);
+  /// Tiles `first` to before `stop`; `isWhole` says that all rows see all of
+  /// their keys.
+  State walk(Value first, Value stop, bool isWhole, const State &initial);
+  void multiplyTile(State &state, Value tile, ValueRange codes,
+                    function_ref<void()> loadNext, bool isWhole);
+  void storeScores(Value tile, Values sums, bool isWhole);
+  SmallVector<Values> loadScores(Value tile, Values &logs, bool isWhole);
   void rescale(State &state, ArrayRef<Value> largest);
   void store(const State &state, const QueryTile &rows, Value part);
   Values ifElse(Value condition, TypeRange types, function_ref<Values()> then,
@@ -149,24 +151,17 @@ MLADecodeKernel::Values MLADecodeKernel::ifElse(Value condition,
 }
 
 MLADecodeKernel::Values MLADecodeKernel::flatten(const State &state) const {
-  Values all;
-  for (const Values &part :
-       {state.maximum, state.sum, state.output, state.codes})
-    llvm::append_range(all, part);
+  Values all = state.maximum;
+  llvm::append_range(all, state.sum);
+  llvm::append_range(all, state.output);
   return all;
 }
 
 MLADecodeKernel::State MLADecodeKernel::unflatten(ValueRange values) const {
-  auto next = [&](int64_t count) {
-    Values part = llvm::to_vector_of<Value>(values.take_front(count));
-    values = values.drop_front(count);
-    return part;
-  };
   State state;
-  state.maximum = next(2);
-  state.sum = next(2);
-  state.output = next(4 * outputSteps());
-  state.codes = next(values.size());
+  state.maximum = llvm::to_vector_of<Value>(values.take_front(2));
+  state.sum = llvm::to_vector_of<Value>(values.slice(2, 2));
+  state.output = llvm::to_vector_of<Value>(values.drop_front(4));
   return state;
 }
 
@@ -282,15 +277,14 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
 
 /// Puts scores of the warp's eight tokens, times the scales of these, to shared
 /// memory, and logarithms of the scales.
-void MLADecodeKernel::storeScores(Value tile, Values sums) {
+void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
   Arith arith(*b);
   FastMath math(*b);
   Value first =
       arith.add(arith.mul(warp->number, 8), arith.mul(warp->column, 2));
   Values logs;
   for (int64_t i = 0; i < 2; ++i) {
-    Value token = arith.add(arith.mul(tile, tokens), arith.add(first, i));
-    SlotSource::Place place = source->at(token);
+    SlotSource::Place place = source->at(tile, arith.add(first, i), isWhole);
     Value log = math.number(0);
     if (layout.isQuantized()) {
       Value scale = source->scale(place);
@@ -321,8 +315,8 @@ void MLADecodeKernel::storeScores(Value tile, Values sums) {
 
 /// Exponents of the lane's rows without their factor, by token of the lane: two
 /// of each eight.
-SmallVector<MLADecodeKernel::Values> MLADecodeKernel::loadScores(Value tile,
-                                                                 Values &logs) {
+SmallVector<MLADecodeKernel::Values>
+MLADecodeKernel::loadScores(Value tile, Values &logs, bool isWhole) {
   Arith arith(*b);
   FastMath math(*b);
   auto pairType = VectorType::get({2}, b->getF32Type());
@@ -341,30 +335,16 @@ SmallVector<MLADecodeKernel::Values> MLADecodeKernel::loadScores(Value tile,
     get(scoresAt + row * 8 * scoreStride * 4, at, scores[row]);
   if (layout.isQuantized())
     get(logsAt, pairAt, logs);
-  if (isSparse)
+  // Of lists, what is no key is masked already.
+  if (isSparse || isWhole)
     return scores;
-  Value first = arith.mul(tile, tokens);
-  Value isWhole = arith::CmpIOp::create(*b, arith::CmpIPredicate::ule,
-                                        arith.add(first, tokens), firstEnd);
-  Values all = scores[0];
-  llvm::append_range(all, scores[1]);
-  Values masked = ifElse(
-      isWhole, ValueRange(all).getTypes(), [&] { return all; },
-      [&] {
-        Values masked;
-        Value none = math.number(-infinity);
-        for (int64_t row = 0; row < 2; ++row)
-          for (int64_t i = 0; i < tokens / 4; ++i) {
-            Value token =
-                arith.add(arith.add(first, pairAt), i / 2 * 8 + i % 2);
-            masked.push_back(math.select(arith.less(token, ends[row]),
-                                         scores[row][i], none));
-          }
-        return masked;
-      });
+  Value first = arith.add(arith.mul(tile, tokens), pairAt);
+  Value none = math.number(-infinity);
   for (int64_t row = 0; row < 2; ++row)
-    scores[row].assign(masked.begin() + row * tokens / 4,
-                       masked.begin() + (row + 1) * tokens / 4);
+    for (auto [i, score] : llvm::enumerate(scores[row])) {
+      Value token = arith.add(first, i / 2 * 8 + i % 2);
+      score = math.select(arith.less(token, ends[row]), score, none);
+    }
   return scores;
 }
 
@@ -408,20 +388,15 @@ void MLADecodeKernel::rescale(State &state, ArrayRef<Value> largest) {
 // The loop
 //===----------------------------------------------------------------------===//
 
-void MLADecodeKernel::multiplyTile(State &state, Value tile, Value stop) {
+void MLADecodeKernel::multiplyTile(State &state, Value tile, ValueRange codes,
+                                   function_ref<void()> loadNext,
+                                   bool isWhole) {
   Arith arith(*b);
   FastMath math(*b);
   Words registers(*b);
-  Values codes = isCode ? state.codes : source->load(tile);
   shared->store(codes);
   gpu::BarrierOp::create(*b);
-  if (isCode) {
-    Value next = arith.add(tile, 1);
-    Values old = codes;
-    state.codes = ifElse(
-        arith.less(next, stop), ValueRange(old).getTypes(),
-        [&] { return source->load(next); }, [&] { return old; });
-  }
+  loadNext();
 
   // Two chains: a product waits for the one before.
   SmallVector<Values> chains(2, Values(4, math.number(0)));
@@ -442,11 +417,11 @@ void MLADecodeKernel::multiplyTile(State &state, Value tile, Value stop) {
   Values sums;
   for (int64_t i = 0; i < 4; ++i)
     sums.push_back(math.add(chains[0][i], chains[1][i]));
-  storeScores(tile, sums);
+  storeScores(tile, sums, isWhole);
   gpu::BarrierOp::create(*b);
 
   Values logs, largest;
-  SmallVector<Values> scores = loadScores(tile, logs);
+  SmallVector<Values> scores = loadScores(tile, logs, isWhole);
   auto exponent = [&](int64_t row, int64_t i, Value addend) {
     return math.fma(scores[row][i], factors[row], addend);
   };
@@ -508,6 +483,44 @@ void MLADecodeKernel::multiplyTile(State &state, Value tile, Value stop) {
         }
     }
   gpu::BarrierOp::create(*b);
+}
+
+MLADecodeKernel::State MLADecodeKernel::walk(Value first, Value stop,
+                                             bool isWhole,
+                                             const State &initial) {
+  Arith arith(*b);
+  // Codes are few enough to be loaded ahead.
+  Values ahead;
+  if (isCode) {
+    Values none(source->wordCount(), arith.i32(0));
+    ahead = ifElse(
+        arith.less(first, stop), ValueRange(none).getTypes(),
+        [&] { return source->load(first, isWhole); }, [&] { return none; });
+  }
+  Values carried = flatten(initial);
+  size_t count = carried.size();
+  llvm::append_range(carried, ahead);
+  auto loop = scf::ForOp::create(*b, first, stop, arith.i32(1), carried);
+  OpBuilder::InsertionGuard guard(*b);
+  b->setInsertionPointToStart(loop.getBody());
+  ValueRange arguments = loop.getRegionIterArgs();
+  State state = unflatten(arguments.take_front(count));
+  Value tile = loop.getInductionVar();
+  Values codes = isCode ? llvm::to_vector_of<Value>(arguments.drop_front(count))
+                        : source->load(tile, isWhole);
+  auto loadNext = [&] {
+    if (!isCode)
+      return;
+    Value next = arith.add(tile, 1);
+    ahead = ifElse(
+        arith.less(next, stop), ValueRange(codes).getTypes(),
+        [&] { return source->load(next, isWhole); }, [&] { return codes; });
+  };
+  multiplyTile(state, tile, codes, loadNext, isWhole);
+  carried = flatten(state);
+  llvm::append_range(carried, ahead);
+  scf::YieldOp::create(*b, carried);
+  return unflatten(loop.getResults().take_front(count));
 }
 
 void MLADecodeKernel::store(const State &state, const QueryTile &rows,
@@ -572,21 +585,16 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
   state.maximum.assign(2, math.number(noMaximum));
   state.sum.assign(2, zero);
   state.output.assign(4 * outputSteps(), zero);
-  if (isCode) {
-    Values none(source->wordCount(), arith.i32(0));
-    state.codes = ifElse(
-        arith.less(first, stop), ValueRange(none).getTypes(),
-        [&] { return source->load(first); }, [&] { return none; });
+  if (isSparse) {
+    state = walk(first, stop, /*isWhole=*/false, state);
+  } else {
+    // Tiles that all rows see come first.
+    Value afterWhole = b->createOrFold<arith::MaxUIOp>(
+        arith.minimum(arith.div(firstEnd, tokens), stop), first);
+    state = walk(first, afterWhole, /*isWhole=*/true, state);
+    state = walk(afterWhole, stop, /*isWhole=*/false, state);
   }
-  auto loop = scf::ForOp::create(*b, first, stop, arith.i32(1), flatten(state));
-  {
-    OpBuilder::InsertionGuard guard(*b);
-    b->setInsertionPointToStart(loop.getBody());
-    State inLoop = unflatten(loop.getRegionIterArgs());
-    multiplyTile(inLoop, loop.getInductionVar(), stop);
-    scf::YieldOp::create(*b, flatten(inLoop));
-  }
-  store(unflatten(loop.getResults()), rows, part);
+  store(state, rows, part);
 }
 
 void MLADecodeKernel::emit() {

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <numeric>
 
@@ -80,27 +79,41 @@ std::pair<Value, Value> SlotSource::physical(unsigned list, Value token,
           arith.toI32(arith.rem(slot, layout.getPageSize()))};
 }
 
-SlotSource::Place SlotSource::at(Value token) {
+SlotSource::Place SlotSource::placeOf(Value page, Value slot) {
   Arith arith(b);
   Place place;
-  Value inside = arith.minimum(token, arith.sub(end, arith.i32(1)));
-  if (!lists.empty()) {
-    place.valid = arith.less(token, end);
-    std::tie(place.block, place.slot) = physical(0, inside, place.valid);
-    std::tie(place.scaleBlock, place.scaleSlot) =
-        std::pair(place.block, place.slot);
-    if (lists.size() > 1)
-      std::tie(place.scaleBlock, place.scaleSlot) =
-          physical(1, inside, place.valid);
-    return place;
-  }
-  Value page = arith.toIndex(arith.div(inside, layout.getPageSize()));
-  place.slot = place.scaleSlot = arith.rem(inside, layout.getPageSize());
+  page = arith.toIndex(page);
+  place.slot = place.scaleSlot = slot;
   place.block = place.scaleBlock = BlockIdOp::create(
       b, operandOf(b, cache, Pool::values), batch, page, policy);
   if (looksUpScales)
     place.scaleBlock = BlockIdOp::create(b, operandOf(b, cache, Pool::scales),
                                          batch, page, policy);
+  return place;
+}
+
+SlotSource::Place SlotSource::at(Value tile, Value inTile, bool isWhole) {
+  Arith arith(b);
+  int64_t pageSize = layout.getPageSize();
+  Value first = arith.mul(tile, tokens), token = arith.add(first, inTile);
+  if (lists.empty()) {
+    // A tile that is all of one page is looked up as a whole.
+    if (isWhole && pageSize % tokens == 0)
+      return placeOf(arith.div(first, pageSize),
+                     arith.add(arith.rem(first, pageSize), inTile));
+    if (!isWhole)
+      token = arith.minimum(token, arith.sub(end, arith.i32(1)));
+    return placeOf(arith.div(token, pageSize), arith.rem(token, pageSize));
+  }
+  Place place;
+  place.valid = arith.less(token, end);
+  token = arith.minimum(token, arith.sub(end, arith.i32(1)));
+  std::tie(place.block, place.slot) = physical(0, token, place.valid);
+  std::tie(place.scaleBlock, place.scaleSlot) =
+      std::pair(place.block, place.slot);
+  if (lists.size() > 1)
+    std::tie(place.scaleBlock, place.scaleSlot) =
+        physical(1, token, place.valid);
   return place;
 }
 
@@ -128,49 +141,25 @@ SmallVector<Value> SlotSource::loadPiece(Value block, Value slot, Value chunk) {
   return registers.of(registers.whole(registers.vectorOf(codes)));
 }
 
-SmallVector<Value> SlotSource::load(Value tile) {
+SmallVector<Value> SlotSource::load(Value tile, bool isWhole) {
   Arith arith(b);
-  Value first = arith.mul(tile, tokens);
   Value thread = arith.add(arith.mul(warp.number, Warp::lanes), warp.lane);
-  auto apart = [&] {
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < perThread; ++i) {
-      Value piece = arith.add(thread, i * threads);
-      Place place = at(arith.add(first, arith.div(piece, perToken)));
-      SmallVector<Value> loaded =
-          loadPiece(place.block, place.slot, arith.rem(piece, perToken));
-      for (Value word : loaded)
-        words.push_back(place.valid ? Value(arith::SelectOp::create(
-                                          b, place.valid, word, arith.i32(0)))
-                                    : word);
-    }
-    return words;
-  };
-  if (!isContiguous)
-    return apart();
-  Value isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
-                                        arith.add(first, tokens), end);
-  SmallVector<Type> types(wordCount(), b.getI32Type());
-  auto check = scf::IfOp::create(b, types, isWhole, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(check.thenBlock());
-  Place place = at(first);
   SmallVector<Value> words;
-  for (int64_t i = 0; i < perThread; ++i) {
-    int64_t lanes = maxAccessBytes / shape.storageBytes;
-    Value element = arith.add(arith.mul(thread, lanes), i * threads * lanes);
-    Value codes = LoadInPageOp::create(
-        b, VectorType::get({lanes}, shape.storageType),
-        operandOf(b, cache, Pool::values), place.block,
-        arith.toIndex(place.slot), arith.index(0), arith.toIndex(element),
-        /*tail=*/UnitAttr(),
-        b.getI64IntegerAttr(std::gcd(rowAlignmentOf(shape), maxAccessBytes)));
-    Words registers(b);
-    llvm::append_range(
-        words, registers.of(registers.whole(registers.vectorOf(codes))));
+  if (isWhole && isContiguous) {
+    Place place = at(tile, arith.i32(0), isWhole);
+    for (int64_t i = 0; i < perThread; ++i)
+      llvm::append_range(words, loadPiece(place.block, place.slot,
+                                          arith.add(thread, i * threads)));
+    return words;
   }
-  scf::YieldOp::create(b, words);
-  b.setInsertionPointToStart(check.elseBlock());
-  scf::YieldOp::create(b, apart());
-  return llvm::to_vector_of<Value>(check.getResults());
+  for (int64_t i = 0; i < perThread; ++i) {
+    Value piece = arith.add(thread, i * threads);
+    Place place = at(tile, arith.div(piece, perToken), isWhole);
+    for (Value word :
+         loadPiece(place.block, place.slot, arith.rem(piece, perToken)))
+      words.push_back(place.valid ? Value(arith::SelectOp::create(
+                                        b, place.valid, word, arith.i32(0)))
+                                  : word);
+  }
+  return words;
 }

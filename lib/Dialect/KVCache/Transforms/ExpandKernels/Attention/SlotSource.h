@@ -29,16 +29,19 @@ public:
   struct Place {
     Value valid, block, slot, scaleBlock, scaleSlot;
   };
-  Place at(Value token);
+  /// Key `inTile` of tile `tile` (`i32`); `isWhole` says that no key of the
+  /// tile is beyond the last.
+  Place at(Value tile, Value inTile, bool isWhole);
   /// Its scale, in f32.
   Value scale(const Place &place);
 
   /// The thread's pieces of 16 bytes of a tile (see SharedTile), four registers
   /// each; zeros of what is no key.
-  SmallVector<Value> load(Value tile);
+  SmallVector<Value> load(Value tile, bool isWhole);
   int64_t wordCount() const { return 4 * perThread; }
 
 private:
+  Place placeOf(Value page, Value slot);
   std::pair<Value, Value> physical(unsigned list, Value token, Value &valid);
   SmallVector<Value> loadPiece(Value block, Value slot, Value chunk);
 
