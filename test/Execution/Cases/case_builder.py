@@ -139,7 +139,8 @@ class CaseBuilder:
 
 
 OUTPUT_DTYPES = {"scales_out": "f32", "lookup_table": "u32",
-                 "scales_lookup_table": "u32"}
+                 "scales_lookup_table": "u32", "slots": "i64", "scale_slots": "i64",
+                 "scores": "f64", "topk": "i32"}
 
 
 def with_outputs(case, how="bytes"):

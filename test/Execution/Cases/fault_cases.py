@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 
 import gather_cases
+import indexer_cases
 import number_cases
 import rotary_cases
 import sparse_cases
@@ -402,7 +403,8 @@ def placements(rng):
 GROUPS = (padded_batch, tables, neighbours, pages, compactions, conversions, shapes,
           launches, placements, number_cases.number_cases, sparse_cases.sparse_cases,
           rotary_cases.rotary_cases, gather_cases.gather_cases,
-          rotary_cases.rotary_append_cases)
+          rotary_cases.rotary_append_cases, indexer_cases.remap_cases,
+          indexer_cases.indexer_cases)
 
 
 def fault_cases(seed=0):

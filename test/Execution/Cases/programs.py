@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The program of each operation of a case, made of the dialect's kernels."""
+import dataclasses
 import math
 
 import numpy as np
 
 from case_folder import argument, need
+from comparison import compare
 from element_types import ELEMENT_TYPES, decode
 from pool_layout import PoolLayout
 from program_text import (SIDES, ProgramText, layout_text, number_text,
@@ -282,6 +284,89 @@ def gather(case):
     return text
 
 
+def _with_empty_pools(case):
+    """The case, with pools of zeros where it has none: its operation reads none."""
+    pools = {"blocks": case.nb * case.layout.page_bytes}
+    if case.layout.has_scales_pool:
+        pools["scales"] = case.nbs * case.layout.scales_page_bytes
+    empty = {name: Sparse(size, np.zeros(0, np.int64), np.zeros((0, 1), np.uint8))
+             for name, size in pools.items() if name not in case.inputs}
+    return dataclasses.replace(case, inputs=case.inputs | empty,
+                               args={"c": 0, "l": 0} | case.args)
+
+
+def remap_indices(case):
+    text = ProgramText()
+    case = _with_empty_pools(case)
+    new = None
+    if "row_offsets" in case.inputs:
+        new = np.diff(case.inputs["row_offsets"].astype(np.int64))
+    collection = _collection(text, case, new)
+    cache, cache_type = _cache(text, case, collection)
+    indices = _input(text, case, "indices", 2)
+    shape = case.inputs["indices"].shape
+    line, outputs = f"indices({indices}) from({cache} : {cache_type})", {"slots": "into"}
+    if "scale_slots" in case.outputs:
+        outputs["scale_slots"] = "scale_slots"
+    for name, word in outputs.items():
+        dtype = case.outputs[name].dtype
+        text.argument(name, padded_with_poison(shape, dtype), dtype, is_output=True,
+                      static_dims=0)
+        line += f" {word}({text.typed(name)})"
+        if name == "slots" and new is not None:
+            line += f" offsets({_input(text, case, 'row_offsets', 1)})"
+    text.line(f"kvcache.remap_indices skip {line}")
+    return text
+
+
+def _queries(text, case):
+    """The cache whose keys are scored, and the text of what is asked of it; the
+    pools hold the new tokens beside the old ones."""
+    offsets, old = need(case, "row_offsets", "old_lengths")
+    case = dataclasses.replace(case, inputs=case.inputs | {"cache_lengths": old},
+                               args={"c": 0, "l": 0} | case.args)
+    collection = _collection(text, case, np.diff(offsets.astype(np.int64)))
+    cache, cache_type = _cache(text, case, collection)
+    queries, weights = (_input(text, case, name, 1).split(" : ")
+                        for name in ("q", "q_scale"))
+    causal = " causal" if case.args.get("causal", True) else ""
+    return (f"skip{causal} queries({queries[0]}, {weights[0]} : {queries[1]}, "
+            f"{weights[1]}) from({cache} : {cache_type}) "
+            f"offsets({_input(text, case, 'row_offsets', 1)})")
+
+
+def indexer_topk(case, parts=3):
+    """In each of its forms: of scores that are written, fused, and by several
+    blocks a row."""
+    text = ProgramText()
+    line = f"kvcache.indexer_topk {_queries(text, case)}"
+    rows, count = case.inputs["q"].shape[0], argument(case, "top_k")
+    columns = case.outputs["scores"].array.shape[1]
+
+    def tensor(name, shape, dtype, static_dims):
+        text.argument(name, padded_with_poison(shape, dtype), dtype, is_output=True,
+                      static_dims=static_dims)
+        return text.typed(name)
+
+    def best(form):
+        return (f" into({tensor(f'topk{form}', [rows, count], 'i32', 1)})"
+                f" values({tensor(f'values{form}', [rows, count], 'f32', 1)})")
+    text.line(f"{line}{best('')} scores({tensor('scores', [rows, columns], 'f32', 0)})")
+    text.line(line + best("_fused"))
+    workspace = tensor("workspace", [rows, parts, 2 * count], "i32", 1)
+    text.line(f"{line}{best('_parted')} workspace({workspace})")
+    return text
+
+
+def _agreed(results):
+    """The results of the first of several forms, which must agree."""
+    for form in ("fused", "parted"):
+        for name in ("topk", "values"):
+            compare(f"{name} ({form})", results[f"{name}_{form}"], results[name],
+                    "i32" if name == "topk" else "f32", "bytes")
+    return results | {"scores": results["scores"].astype(np.float64)}
+
+
 def _layers(case):
     layers = case.args.get("layers")
     if layers is None:
@@ -446,6 +531,8 @@ PROGRAMS = {
     "rope": rope,
     "rms_norm": rms_norm,
     "gather": gather,
+    "remap_indices": remap_indices,
+    "indexer_topk": indexer_topk,
     "copy_pages": _page_operation("copy_pages", [("pairs", "pairs", "scale_pairs")],
                                   needs_workspace=True),
     "move_tokens": _page_operation("move_tokens", [("from", "src", "scale_src"),
@@ -474,6 +561,8 @@ def run_case(case, runner):
         dtype = case.args.get("out_dtype", "f32")
         results["out"] = decode(results["out"], dtype)
         results["lse"] = decode(results["lse"], "f32")
+    if case.op == "indexer_topk":
+        return _agreed(results)
     if case.op == "convert_layout":
         # Of the target the outputs are called as those of the source.
         results = {name.removeprefix("to_"): array

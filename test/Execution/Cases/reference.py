@@ -260,6 +260,92 @@ def gather(pools, args, inputs, dtypes):
     return outputs
 
 
+def remap_indices(layout, nb, nbs, args, inputs, dtypes):
+    """Needs no pools. With `row_offsets` rows are those of new tokens, which are in
+    the cache beside the old ones."""
+    indices, lengths = inputs["indices"], inputs["cache_lengths"].astype(np.int64)
+    sequences = np.arange(len(indices))
+    if "row_offsets" in inputs:
+        offsets = inputs["row_offsets"].astype(np.int64)
+        sequences = np.searchsorted(offsets, sequences, side="right") - 1
+        lengths = np.append(lengths + np.diff(offsets), 0)
+    outputs = {}
+    tables = {"slots": ("lookup_table", nb)}
+    if layout.has_scales_pool:
+        tables["scale_slots"] = ("scales_lookup_table", nbs)
+    for name, (table, blocks) in tables.items():
+        table = inputs.get(table, inputs["lookup_table"])
+        slots = np.full(indices.shape, -1, np.int64)
+        for row, sequence in enumerate(sequences):
+            for column, t in enumerate(map(int, indices[row])):
+                if 0 <= t < lengths[sequence]:
+                    block, slot = resolve(table, blocks, layout.P, sequence, t)
+                    if block >= 0:
+                        slots[row, column] = block * layout.P + slot
+        outputs[name] = slots
+    return outputs
+
+
+def best_of(scores, live, k):
+    """The indices of the `k` best of the first `live` scores of each row, of equal
+    ones the first first, NaN last; -1 where there are fewer."""
+    indices = np.full((len(scores), k), -1, np.int32)
+    for row, n in enumerate(live):
+        numbers = scores[row, :n]
+        isnan = np.isnan(numbers)
+        order = np.lexsort((np.where(isnan, 0, -numbers), isnan))[:k]
+        indices[row, :len(order)] = order
+    return indices
+
+
+def key_scores(pools, args, inputs, dtypes, columns):
+    """Scores of keys in f64, [rows, columns], the magnitude of what is added up to
+    each, and the keys of each row; -inf where no key is."""
+    layout = pools.layout
+    q = read(inputs["q"], dtypes["q"]).astype(np.float64)
+    weights = inputs["q_scale"].astype(np.float64)
+    offsets, lengths = (inputs[name].astype(np.int64)
+                        for name in ("row_offsets", "old_lengths"))
+    table = inputs["lookup_table"]
+    scales_table = inputs.get("scales_lookup_table", table)
+    scores = np.full((len(q), columns), -np.inf)
+    magnitudes, live = np.zeros(scores.shape), np.zeros(len(q), np.int64)
+    where = args.get("c", 0), args["l"]
+    for b in range(len(lengths)):
+        total = int(lengths[b] + offsets[b + 1] - offsets[b])
+        rows = rows_of([resolve(table, pools.nb, layout.P, b, t)
+                        for t in range(total)])
+        scale_rows = rows_of([resolve(scales_table, pools.nbs, layout.P, b, t)
+                              for t in range(total)])
+        usable = (rows[:, 0] >= 0) & (scale_rows[:, 0] >= 0)
+        keys = np.zeros((total, layout.D))
+        scales = np.zeros(total)
+        codes = pools.get("codes", rows[usable], *where)[:, 0]
+        keys[usable] = read(codes, layout.dtype)
+        storage = ELEMENT_TYPES[layout.scale_dtype].storage
+        stored = pools.get("scales", scale_rows[usable], *where)[:, 0]
+        scales[usable] = read(np.ascontiguousarray(stored).view(storage),
+                              layout.scale_dtype)[:, 0]
+        for row in range(int(offsets[b]), min(int(offsets[b + 1]), len(q))):
+            live[row] = total
+            if args.get("causal", True):
+                live[row] = lengths[b] + row - offsets[b] + 1
+            n = min(int(live[row]), columns)
+            dots = keys[:n] @ q[row].T
+            sums = np.maximum(dots, 0) @ weights[row] * scales[:n]
+            scores[row, :n] = np.where(usable[:n], sums, -np.inf)
+            magnitudes[row, :n] = (np.abs(keys[:n]) @ np.abs(q[row].T)
+                                   @ np.abs(weights[row]) * np.abs(scales[:n]))
+    return scores, magnitudes, live
+
+
+def indexer_topk(pools, args, inputs, dtypes):
+    columns = int((inputs["old_lengths"].astype(np.int64)
+                   + np.diff(inputs["row_offsets"].astype(np.int64))).max())
+    scores, _, live = key_scores(pools, args, inputs, dtypes, columns)
+    return {"scores": scores, "topk": best_of(scores, live, args["top_k"])}
+
+
 def padded(array, pad):
     """`array` in the corner of one with so many rows, heads and elements more,
     whose bytes are 0xA5."""
@@ -402,9 +488,12 @@ def rms_norm(args, inputs, dtypes):
 
 WITH_POOLS = {f.__name__: f for f in
               (append, quantize_append, rope_quantize_append, gather, copy_pages, move_tokens,
-               clear_pages, compact, convert_layout, attention, mla_decode)}
+               clear_pages, compact, convert_layout, attention, mla_decode,
+               indexer_topk)}
 WITHOUT_POOLS = {f.__name__: f for f in (rope, rms_norm)}
-OPS = {**WITH_POOLS, **WITHOUT_POOLS}
+# These take a layout and the numbers of blocks instead of pools.
+OF_TABLES = {f.__name__: f for f in (remap_indices,)}
+OPS = {**WITH_POOLS, **WITHOUT_POOLS, **OF_TABLES}
 
 
 def run(op, layout, nb, nbs, args, inputs, dtypes):
@@ -414,5 +503,7 @@ def run(op, layout, nb, nbs, args, inputs, dtypes):
         raise Unsupported(f"operation {op}")
     if op in WITHOUT_POOLS:
         return WITHOUT_POOLS[op](args, inputs, dtypes)
+    if op in OF_TABLES:
+        return OF_TABLES[op](layout, nb, nbs, args, inputs, dtypes)
     pools = Pools(layout, nb, nbs, inputs["blocks"], inputs.get("scales"))
     return WITH_POOLS[op](pools, args, inputs, dtypes)

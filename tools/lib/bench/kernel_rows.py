@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""W1 to W6: instructions beside nvcc's and Triton's, traffic, compile times."""
+"""W1 to W7: instructions beside nvcc's and Triton's, traffic, compile times."""
 import collections
 import json
 import re
@@ -36,6 +36,9 @@ WORKS = (
          "w6b_paged_attention", None, {"sm_80": 62, "sm_90a": 38}),
     Work("W6m", "MLA decode P64 D576, 16 query heads, e4m3", "w6m_mla_decode",
          None, {"sm_90a": 62}),
+    # Nobody else publishes such a kernel for paged pools.
+    Work("W7", "indexer_scores P64 H64 D128", "w7_indexer_scores", None,
+         {"sm_80": 82, "sm_90a": 53}),
 )
 
 
@@ -99,7 +102,7 @@ class KernelRows:
                 self.triton[work.name, job["chip"]] = value, job["seconds"]
 
     def instructions(self):
-        self.bench.progress("W1 to W6 to PTX")
+        self.bench.progress("W1 to W7 to PTX")
         self.bench.compile(PROGRAM, chips=CHIPS, out=self.scratch)
         if not self.bench.nvdisasm:
             return
@@ -149,7 +152,7 @@ class KernelRows:
             return
         chip = "sm_90a"
         for work in WORKS:
-            if work.name not in ("W1", "W4"):
+            if work.name not in ("W1", "W4", "W7"):
                 continue
             self.bench.progress(f"compile time of {work.name}")
             program = self.scratch / f"{work.name}.mlir"
@@ -158,8 +161,8 @@ class KernelRows:
                 self.bench.opt, program, "-o", "/dev/null",
                 f"--kvcache-to-ptx=chip={chip} format=bin "
                 f"output={self.scratch / 'bin'}")[2]) * 1e3
-            theirs = (self.nvcc(work, chip)[1] * 1e3 if self.bench.nvcc
-                      else None)
+            theirs = (self.nvcc(work, chip)[1] * 1e3
+                      if self.bench.nvcc and work.peer else None)
             triton = self.triton.get((work.name, chip), (None, None))[1]
             self.bench.row(f"{work.name} to a cubin, whole command", ours, "ms",
                            theirs, theirs and theirs / 10,

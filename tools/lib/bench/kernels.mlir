@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels that the benchmark counts: W1 to W6. Pages are padded at will
+// The kernels that the benchmark counts: W1 to W7. Pages are padded at will
 // (dynamic pitch), scales have a table of their own, L is a size of run time.
 
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
@@ -9,6 +9,8 @@
 #plain = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
 #row656 = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 128>, placement = inline, rope = <bf16, size = 64>>
 
+#indexer = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
+
 !mla_blocks = memref<?x1x?x64x1x576xf8E4M3FN, strided<[?, ?, 36864, 576, 576, 1]>>
 !mla_scales = memref<?x1x?x64x1x1xf32, strided<[?, ?, 64, 1, 1, 1]>>
 !gqa_blocks = memref<?x2x?x16x8x128xf8E4M3FN, strided<[?, ?, 16384, 1024, 128, 1]>>
@@ -16,6 +18,7 @@
 !gqa32_scales = memref<?x2x?x16x8x4xf32, strided<[?, ?, 512, 32, 4, 1]>>
 !plain_blocks = memref<?x2x?x16x8x128xbf16, strided<[?, ?, 16384, 1024, 128, 1]>>
 !row_blocks = memref<?x1x?x41984xi8, strided<[?, ?, 41984, 1]>>
+!indexer_blocks = memref<?x1x?x64x1x128xf8E4M3FN, strided<[?, ?, 8192, 128, 128, 1]>>
 
 func.func @w1(%blocks: !mla_blocks, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %scales: !mla_scales,
               %scales_table: memref<?x?xi32>, %layer: index, %out: memref<?x?x1x576xbf16>) {
@@ -113,5 +116,17 @@ func.func @w6m(%blocks: !mla_blocks, %lengths: memref<?xi32>, %table: memref<?x?
   %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#mla>
   kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #mla>)
       into(%out : memref<?x16x512xbf16>) ragged(%offsets : memref<?xi32>) workspace(%workspace : memref<?xf32>)
+  return
+}
+
+func.func @w7(%blocks: !indexer_blocks, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %scales: !mla_scales,
+              %scales_table: memref<?x?xi32>, %layer: index, %queries: memref<?x64x128xf8E4M3FN>, %weights: memref<?x64xf32>,
+              %offsets: memref<?xi32>, %scores: memref<?x?xf32>) {
+  %c = kvcache.get_paged_cache blocks(%blocks : !indexer_blocks) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+      max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) scales(%scales : !mla_scales)
+      scales_table(%scales_table : memref<?x?xi32>) : !kvcache.collection<#indexer>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#indexer>
+  kvcache.indexer_scores causal queries(%queries, %weights : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>)
+      from(%k : !kvcache.cache<key, #indexer>) offsets(%offsets : memref<?xi32>) into(%scores : memref<?x?xf32>)
   return
 }

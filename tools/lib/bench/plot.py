@@ -9,7 +9,7 @@ _LABEL, _WIDTH, _BAR, _GAP = 330, 420, 13, 12
 
 def draw(rows, file):
     """Writes a bar for each of kvcache, nvcc and Triton to each row that counts
-    instructions of W1 to W6; the goal is a line."""
+    instructions of W1 to W7; the goal is a line."""
     rows = [row for row in rows if row["unit"].startswith("instructions /")]
     keys = list(_COLOURS)
     most = max([row[key] or 0 for row in rows for key in keys] or [1])

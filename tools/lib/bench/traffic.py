@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bytes that W1 to W6 move, by the simulator's counters.
+"""Bytes that W1 to W7 move, by the simulator's counters.
 
 usage: traffic.py FOLDER KVCACHE_RUN PROGRAM WORK
 Prints JSON: bytes that the sectors moved hold, bytes that the work needs, bank
@@ -68,6 +68,18 @@ def instance(work):
         needed = tokens * (2048 + 1024 + 32)
     elif work in ("w6", "w6b", "w6m"):
         return attention(work)
+    elif work == "w7":
+        # The scores of one new token a sequence.
+        codes, arrays = pools(1, 64, 128, 1)
+        arrays["blocks"] = codes.reshape(*codes.shape[:4], 1, 128)
+        arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], 1, 1)
+        random = np.random.default_rng(1)
+        arrays |= {"lengths": np.full(SEQUENCES, TOKENS - 1, np.uint32),
+                   "queries": random.integers(0, 120, (SEQUENCES, 64, 128), np.uint8),
+                   "weights": random.random((SEQUENCES, 64), np.float32),
+                   "offsets": np.arange(SEQUENCES + 1, dtype=np.uint32),
+                   "scores": np.zeros((SEQUENCES, TOKENS), np.float32)}
+        needed = tokens * (128 + 4 + 4) + SEQUENCES * 64 * (128 + 4)
     else:
         codes, arrays = pools(1, 64, 656, 0)
         arrays["blocks"] = codes.reshape(*codes.shape[:3], 64 * 656)

@@ -87,7 +87,8 @@ Value RowMap::read(Value list, Value index) {
                              /*alignment=*/IntegerAttr(), /*invariant=*/true);
 }
 
-Value RowMap::findSequence(Value row, Value count) {
+Value mlir::kvcache::emitFindSequence(ImplicitLocOpBuilder &b, Value offsets,
+                                      Value row, Value count) {
   Arith arith(b);
   // offsets[first] <= row < offsets[last], and each step halves the rest.
   Value one = arith.i32(1);
@@ -108,7 +109,7 @@ Value RowMap::findSequence(Value row, Value count) {
         Value half = math.div(math.sub(args[1], args[0]), 2);
         Value middle = math.add(args[0], half);
         Value offset = TableReadOp::create(
-            inner, inner.getI32Type(), lists[0], middle,
+            inner, inner.getI32Type(), offsets, middle,
             /*alignment=*/IntegerAttr(), /*invariant=*/true);
         Value below = arith::CmpIOp::create(inner, arith::CmpIPredicate::ule,
                                             math.toIndex(offset), row);
@@ -155,7 +156,7 @@ void RowMap::at(Value row, Value cache, bool needScales,
       arith::CmpIOp::create(b, arith::CmpIPredicate::ule, begin, row),
       arith.less(row, end));
   emitIf(b, inside, [&] {
-    Value batch = arith.toIndex(findSequence(row, count));
+    Value batch = arith.toIndex(emitFindSequence(b, lists[0], row, count));
     Value first = arith.toIndex(read(lists[0], batch));
     Value length = CacheLengthOp::create(b, cache, batch);
     atToken(row, batch, token(length, arith.sub(row, first)), cache, needScales,

@@ -59,8 +59,6 @@ private:
   void atSlots(Value row, Value cache, bool needScales,
                function_ref<void(Destinations)> body, bool needValues);
   Destination inSlot(Tensor slots, Value row, Value operand, int64_t pageSize);
-  /// The sequence in whose offsets `row` lies, by bisection: `i32`.
-  Value findSequence(Value row, Value count);
   Value read(Value list, Value index);
 
   ImplicitLocOpBuilder &b;
@@ -76,6 +74,11 @@ private:
 /// scales) have the same leading sizes, and that the lists of `form` fit these.
 void requireRows(ImplicitLocOpBuilder &host, RowForm form, OperandRange rows,
                  ValueRange tensors, unsigned leadingRank, Value cache);
+
+/// The sequence of `count` (`index`) in whose `offsets`, a list in the kernel,
+/// row `row` (`index`) lies, by bisection: `i32`. There is one.
+Value emitFindSequence(ImplicitLocOpBuilder &b, Value offsets, Value row,
+                       Value count);
 
 /// Calls `body` under `condition`, or without one where it is null.
 void emitIf(ImplicitLocOpBuilder &b, Value condition,

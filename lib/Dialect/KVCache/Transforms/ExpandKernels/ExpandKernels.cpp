@@ -101,6 +101,17 @@ struct ExpandKernelsPass
         .Case([&](RopeOp op) { return expandRope(op, tuning({128, 1, 0})); })
         .Case([&](RopeQuantizeAppendOp op) {
           return expandRopeQuantizeAppend(op, tuning({128, 4, 0}));
+        })
+        .Case([&](RemapIndicesOp op) {
+          return expandRemapIndices(op, tuning({128, 4, 0}));
+        })
+        .Case([&](TopKOp op) { return expandTopK(op, tuning({256, 1, 0})); })
+        .Case([&](IndexerScoresOp op) {
+          return expandIndexerScores(op, tuning({128, 8, 0}));
+        })
+        .Case([&](IndexerTopKOp op) {
+          return expandIndexerTopK(op, tuning({128, 8, 0}),
+                                   tuning({256, 1, 0}));
         });
   }
 };

@@ -36,6 +36,13 @@ LogicalResult expandRMSNorm(RMSNormOp op, Tuning defaults);
 LogicalResult expandRope(RopeOp op, Tuning defaults);
 LogicalResult expandRopeQuantizeAppend(RopeQuantizeAppendOp op,
                                        Tuning defaults);
+LogicalResult expandRemapIndices(RemapIndicesOp op, Tuning defaults);
+LogicalResult expandTopK(TopKOp op, Tuning defaults);
+LogicalResult expandIndexerScores(IndexerScoresOp op, Tuning defaults);
+/// `forScores` is for what scores keys, `forBest` for what chooses among
+/// scores.
+LogicalResult expandIndexerTopK(IndexerTopKOp op, Tuning forScores,
+                                Tuning forBest);
 
 } // namespace mlir::kvcache
 

@@ -25,12 +25,10 @@ static Value isPair(ImplicitLocOpBuilder &b, Value pair) {
   return compare(b, arith::CmpIPredicate::sge, pair, Arith(b).i32(0));
 }
 
-/// A loop that carries `initial`: while `condition` holds of them, they become
-/// what `body` makes of them.
-static SmallVector<Value>
-emitWhile(ImplicitLocOpBuilder &b, ValueRange initial,
-          function_ref<Value(ValueRange)> condition,
-          function_ref<SmallVector<Value>(ValueRange)> body) {
+SmallVector<Value>
+mlir::kvcache::emitWhile(ImplicitLocOpBuilder &b, ValueRange initial,
+                         function_ref<Value(ValueRange)> condition,
+                         function_ref<SmallVector<Value>(ValueRange)> body) {
   auto fill = [&](Block *block, function_ref<void()> make) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block);

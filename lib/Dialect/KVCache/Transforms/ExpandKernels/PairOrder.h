@@ -59,6 +59,12 @@ private:
 /// Entry `index` (`index`) of a list of `i32` in a kernel, as a rank-0 memref.
 Value viewEntry(ImplicitLocOpBuilder &b, Tensor list, Value index);
 
+/// A loop that carries `initial`: while `condition` holds of them, they become
+/// what `body` makes of them.
+SmallVector<Value> emitWhile(ImplicitLocOpBuilder &b, ValueRange initial,
+                             function_ref<Value(ValueRange)> condition,
+                             function_ref<SmallVector<Value>(ValueRange)> body);
+
 /// `then` under a condition, else `otherwise`.
 Value emitChoice(ImplicitLocOpBuilder &b, Value condition,
                  function_ref<Value()> then, Value otherwise);

@@ -1,0 +1,505 @@
+//===- Candidates.cpp - The best of a row of scores ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Candidates.h"
+
+#include "../Destinations.h"
+#include "../PairOrder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+static constexpr int64_t warpSize = 32;
+/// Bins of a selection's step, and digits of a number: 11, 11 and 10 bits.
+static constexpr int64_t numBins = 2048, digits = 3;
+static constexpr int64_t vectorBins = 4;
+static constexpr int64_t maxThreads = 512;
+/// Bytes of `state`.
+static constexpr int64_t stateBytes = 4 * (4 + maxThreads / warpSize);
+
+static int64_t roomFor(int64_t otherBytes) {
+  return (Candidates::sharedBytes - otherBytes - 4 * numBins - stateBytes) / 8;
+}
+
+bool Candidates::fits(int64_t k, int64_t step, int64_t otherBytes) {
+  int64_t sorted = llvm::PowerOf2Ceil(k);
+  return std::max(k + step, std::max<int64_t>(sorted, maxThreads)) <=
+         roomFor(otherBytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+static Value constant(ImplicitLocOpBuilder &b, uint32_t bits) {
+  return Arith(b).i32(static_cast<int32_t>(bits));
+}
+
+Value mlir::kvcache::emitRank(ImplicitLocOpBuilder &b, Value score) {
+  Type i32 = b.getI32Type();
+  // -0 becomes 0.
+  Value zero =
+      arith::ConstantOp::create(b, b.getFloatAttr(b.getF32Type(), 0.0));
+  score = arith::AddFOp::create(b, score, zero);
+  Value isNaN =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, score, score);
+  Value bits = arith::BitcastOp::create(b, i32, score);
+  // Bits of negative numbers rise as these fall; those of others are turned.
+  Value isNegative =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, bits, constant(b, 0));
+  Value turned = arith::XOrIOp::create(b, bits, constant(b, 0x7fffffff));
+  Value rank = arith::SelectOp::create(b, isNegative, bits, turned);
+  return arith::SelectOp::create(b, isNaN, constant(b, ~0u), rank);
+}
+
+Value mlir::kvcache::emitScoreOf(ImplicitLocOpBuilder &b, Value rank) {
+  Value isNegative =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rank, constant(b, 0));
+  Value turned = arith::XOrIOp::create(b, rank, constant(b, 0x7fffffff));
+  Value bits = arith::SelectOp::create(b, isNegative, rank, turned);
+  return arith::BitcastOp::create(b, b.getF32Type(), bits);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Candidates::Candidates(KernelBuilder &builder, int64_t k, int64_t threads,
+                       int64_t step, int64_t otherBytes)
+    : b(builder.body()), k(k), threads(threads), step(step) {
+  assert(llvm::isPowerOf2_64(threads) && threads >= 64 &&
+         threads <= maxThreads && fits(k, step, otherBytes));
+  sorted = llvm::PowerOf2Ceil(std::max<int64_t>(k, 2));
+  perThread = llvm::divideCeil(sorted, threads);
+  // As many again as are kept, where there is room.
+  int64_t wanted = k + step + std::max<int64_t>(k, 2 * step);
+  int64_t most = roomFor(otherBytes);
+  capacity = std::min(std::max(wanted, perThread * threads), most);
+  Type i32 = b.getI32Type();
+  ranks = builder.shareMemory(i32, capacity, 16);
+  indices = builder.shareMemory(i32, capacity, 16);
+  bins = builder.shareMemory(i32, numBins, 16);
+  state = builder.shareMemory(i32, stateBytes / 4, 16);
+  Arith arith(b);
+  thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  lane = arith.rem(thread, warpSize);
+  warp = arith.div(thread, warpSize);
+}
+
+Value Candidates::load(Value memory, Value at) {
+  return memref::LoadOp::create(b, memory, ValueRange{Arith(b).toIndex(at)});
+}
+
+void Candidates::store(Value value, Value memory, Value at) {
+  memref::StoreOp::create(b, value, memory, ValueRange{Arith(b).toIndex(at)});
+}
+
+Value Candidates::loadState(int64_t at) {
+  return load(state, Arith(b).i32(at));
+}
+
+void Candidates::storeState(Value value, int64_t at) {
+  store(value, state, Arith(b).i32(at));
+}
+
+Value Candidates::atomicAdd(Value value, Value memory, Value at) {
+  return memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::addi, value,
+                                     memory, ValueRange{Arith(b).toIndex(at)});
+}
+
+//===----------------------------------------------------------------------===//
+// Adding
+//===----------------------------------------------------------------------===//
+
+Value Candidates::begin() {
+  Arith arith(b);
+  emitIf(b, arith.equal(thread, arith.i32(0)),
+         [&] { storeState(arith.i32(0), count); });
+  gpu::BarrierOp::create(b);
+  return arith.i32(-1);
+}
+
+void Candidates::append(ArrayRef<Item> items, Value limit) {
+  SmallVector<Item> within(items);
+  for (Item &item : within) {
+    Value best =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, item.rank, limit);
+    item.wanted = Arith(b).both(item.wanted, best);
+  }
+  appendWanted(within);
+}
+
+void Candidates::appendWanted(ArrayRef<Item> items) {
+  Arith arith(b);
+  Value all = arith.i32(-1), zero = arith.i32(0);
+  auto ballot = [&](Value condition) -> Value {
+    return NVVM::VoteSyncOp::create(b, b.getI32Type(), all, condition,
+                                    NVVM::VoteSyncKind::ballot);
+  };
+  auto popCount = [&](Value bits) -> Value {
+    return LLVM::CtPopOp::create(b, bits);
+  };
+  Value some = items[0].wanted;
+  for (const Item &item : items.drop_front())
+    some = b.createOrFold<arith::OrIOp>(some, item.wanted);
+  Value wanting = ballot(some);
+  Value isWanted =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, wanting, zero);
+  emitIf(b, isWanted, [&] {
+    // A warp takes room once.
+    Value below = arith::SubIOp::create(
+        b, arith::ShLIOp::create(b, arith.i32(1), lane), arith.i32(1));
+    SmallVector<Value> places;
+    Value total = zero;
+    for (const Item &item : items) {
+      Value mask = items.size() == 1 ? wanting : ballot(item.wanted);
+      places.push_back(
+          arith.add(total, popCount(arith::AndIOp::create(b, mask, below))));
+      total = arith.add(total, popCount(mask));
+    }
+    Value first = emitChoice(
+        b, arith.equal(lane, zero),
+        [&] { return atomicAdd(total, state, arith.i32(count)); }, zero);
+    first = gpu::ShuffleOp::create(b, first, zero, arith.i32(warpSize),
+                                   gpu::ShuffleMode::IDX)
+                .getShuffleResult();
+    for (size_t i = 0; i < items.size(); ++i)
+      emitIf(b, items[i].wanted, [&] {
+        Value at = arith.add(first, places[i]);
+        store(items[i].rank, ranks, at);
+        store(items[i].index, indices, at);
+      });
+  });
+}
+
+Value Candidates::makeRoom(Value limit) {
+  Arith arith(b);
+  gpu::BarrierOp::create(b);
+  Value have = loadState(count);
+  Value full = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, have,
+                                     arith.i32(capacity - step));
+  limit = emitChoice(b, full, [&] { return keepBest(have); }, limit);
+  gpu::BarrierOp::create(b);
+  return limit;
+}
+
+//===----------------------------------------------------------------------===//
+// Selecting
+//===----------------------------------------------------------------------===//
+
+Value Candidates::binPlace(Value number) {
+  Arith arith(b);
+  int64_t ofThread = numBins / threads;
+  if (ofThread == vectorBins)
+    return number;
+  Value vector =
+      arith.rem(arith.div(number, vectorBins), ofThread / vectorBins);
+  Value owner = arith.div(number, ofThread);
+  return arith.add(arith.add(arith.mul(vector, vectorBins * threads),
+                             arith.mul(owner, vectorBins)),
+                   arith.rem(number, vectorBins));
+}
+
+Value Candidates::isWithin(const Bound &bound, Value rank, Value index) {
+  Value high = arith::AndIOp::create(b, rank, bound.rankMask);
+  Value low = arith::AndIOp::create(b, index, bound.indexMask);
+  Value before =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, high, bound.rank);
+  Value same = Arith(b).equal(high, bound.rank);
+  Value notAfter =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ule, low, bound.index);
+  return arith::OrIOp::create(b, before,
+                              arith::AndIOp::create(b, same, notAfter));
+}
+
+Candidates::Bound Candidates::select(Value have) {
+  Arith arith(b);
+  Value zero = arith.i32(0), one = arith.i32(1);
+  auto choose = [&](Value condition, Value then, Value otherwise) -> Value {
+    return arith::SelectOp::create(b, condition, then, otherwise);
+  };
+  auto isEqual = [&](Value value, int64_t number) {
+    return arith.equal(value, arith.i32(number));
+  };
+  int64_t ofThread = numBins / threads;
+  enum { pass, rank, rankMask, index, indexMask, left };
+  Value lastPass = arith.i32(2 * digits);
+  SmallVector<Value> result = emitWhile(
+      b, {zero, zero, zero, zero, zero, arith.i32(k)},
+      [&](ValueRange at) { return arith.less(at[pass], lastPass); },
+      [&](ValueRange at) -> SmallVector<Value> {
+        // The digit that this pass is about: of ranks, or of indices.
+        Value ofRank = arith.less(at[pass], arith.i32(digits));
+        Value digit =
+            choose(ofRank, at[pass],
+                   arith::SubIOp::create(b, at[pass], arith.i32(digits)));
+        Value shift = choose(isEqual(digit, 0), arith.i32(21),
+                             choose(isEqual(digit, 1), arith.i32(10), zero));
+        Value width =
+            choose(isEqual(digit, 2), arith.i32(1023), arith.i32(numBins - 1));
+        for (int64_t i = 0; i < ofThread; ++i)
+          store(zero, bins, arith.add(thread, i * threads));
+        gpu::BarrierOp::create(b);
+
+        // How many of those with the digits so far have which digit here.
+        auto loop = scf::ForOp::create(b, thread, have, arith.i32(threads));
+        {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(loop.getBody());
+          Value itsRank = load(ranks, loop.getInductionVar());
+          Value itsIndex = load(indices, loop.getInductionVar());
+          Value fits = arith.both(
+              arith.equal(arith::AndIOp::create(b, itsRank, at[rankMask]),
+                          at[rank]),
+              arith.equal(arith::AndIOp::create(b, itsIndex, at[indexMask]),
+                          at[index]));
+          Value number = arith::AndIOp::create(
+              b,
+              arith::ShRUIOp::create(b, choose(ofRank, itsRank, itsIndex),
+                                     shift),
+              width);
+          emitIf(b, fits, [&] { atomicAdd(one, bins, binPlace(number)); });
+        }
+        gpu::BarrierOp::create(b);
+
+        // The sum before each bin: of the thread's, the warp's, the block's.
+        SmallVector<Value> counts;
+        auto vectorType = VectorType::get({vectorBins}, b.getI32Type());
+        for (int64_t i = 0; i < ofThread / vectorBins; ++i) {
+          Value place = arith.add(arith.mul(thread, vectorBins),
+                                  i * vectorBins * threads);
+          Value vector = vector::LoadOp::create(
+              b, vectorType, bins, ValueRange{arith.toIndex(place)},
+              /*nontemporal=*/false, llvm::MaybeAlign(16));
+          for (int64_t j = 0; j < vectorBins; ++j)
+            counts.push_back(vector::ExtractOp::create(b, vector, j));
+        }
+        Value mine = zero;
+        for (Value count : counts)
+          mine = arith.add(mine, count);
+        Value upTo = mine;
+        for (int64_t distance = 1; distance < warpSize; distance *= 2) {
+          Value other =
+              gpu::ShuffleOp::create(b, upTo, arith.i32(distance),
+                                     arith.i32(warpSize), gpu::ShuffleMode::UP)
+                  .getShuffleResult();
+          Value isIn = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, lane,
+                                             arith.i32(distance));
+          upTo = arith.add(upTo, choose(isIn, other, zero));
+        }
+        emitIf(b, isEqual(lane, warpSize - 1),
+               [&] { store(upTo, state, arith.add(warp, warpTotals)); });
+        gpu::BarrierOp::create(b);
+        Value before = arith.sub(upTo, mine);
+        for (int64_t i = 0; i < threads / warpSize; ++i) {
+          Value isBefore = arith.less(arith.i32(i), warp);
+          before = arith.add(before,
+                             choose(isBefore, loadState(warpTotals + i), zero));
+        }
+        for (auto [i, count] : llvm::enumerate(counts)) {
+          Value after = arith.add(before, count);
+          Value isHere =
+              arith.both(arith.less(before, at[left]),
+                         arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
+                                               at[left], after));
+          emitIf(b, isHere, [&, before = before, count = count, i = i] {
+            storeState(arith.add(arith.mul(thread, ofThread), i), bin);
+            storeState(arith.sub(at[left], before), need);
+            storeState(count, binCount);
+          });
+          before = after;
+        }
+        gpu::BarrierOp::create(b);
+
+        Value found = arith::ShLIOp::create(b, loadState(bin), shift);
+        Value mask = arith::ShLIOp::create(b, width, shift);
+        Value next = loadState(need);
+        auto joinIf = [&](Value condition, Value bits, Value more) -> Value {
+          return arith::OrIOp::create(b, bits, choose(condition, more, zero));
+        };
+        Value ofIndex = arith::XOrIOp::create(
+            b, ofRank, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+        // Where all of the bin are among the best, no digit decides any more.
+        Value isExact = arith.equal(loadState(binCount), next);
+        return {choose(isExact, lastPass, arith.add(at[pass], one)),
+                joinIf(ofRank, at[rank], found),
+                joinIf(ofRank, at[rankMask], mask),
+                joinIf(ofIndex, at[index], found),
+                joinIf(ofIndex, at[indexMask], mask),
+                next};
+      });
+  return {result[rank], result[rankMask], result[index], result[indexMask]};
+}
+
+Value Candidates::keepBest(Value have) {
+  Arith arith(b);
+  Bound bound = select(have);
+  SmallVector<Item> items;
+  SmallVector<Type> types = {b.getI32Type(), b.getI32Type(), b.getI1Type()};
+  for (int64_t first = 0; first < capacity; first += threads) {
+    Value at = arith.add(thread, first);
+    auto check = scf::IfOp::create(b, types, arith.less(at, have),
+                                   /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(check.thenBlock());
+    Value rank = load(ranks, at), index = load(indices, at);
+    scf::YieldOp::create(b,
+                         ValueRange{rank, index, isWithin(bound, rank, index)});
+    b.setInsertionPointToStart(check.elseBlock());
+    Value none = arith.i32(-1);
+    Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
+    scf::YieldOp::create(b, ValueRange{none, none, no});
+    items.push_back(
+        {check.getResult(0), check.getResult(1), check.getResult(2)});
+  }
+  gpu::BarrierOp::create(b);
+  emitIf(b, arith.equal(thread, arith.i32(0)),
+         [&] { storeState(arith.i32(0), count); });
+  gpu::BarrierOp::create(b);
+  for (const Item &item : items)
+    appendWanted(item);
+  // Those that come have greater indices: of the last one's rank they are too
+  // late. Where digits of ranks are open, who has those so far may come.
+  Value isWhole = arith.equal(bound.rankMask, arith.i32(-1));
+  Value open = arith::XOrIOp::create(b, bound.rankMask, arith.i32(-1));
+  Value last = arith::OrIOp::create(b, bound.rank, open);
+  Value before = arith::SubIOp::create(b, bound.rank, arith.i32(1));
+  return arith::SelectOp::create(b, isWhole, before, last);
+}
+
+//===----------------------------------------------------------------------===//
+// Sorting
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> Candidates::sort(SmallVector<Value> elements) {
+  Arith arith(b);
+  Value one = arith.i32(1);
+  int64_t steps = llvm::Log2_64(sorted);
+  SmallVector<Value> places;
+  for (int64_t i = 0; i < perThread; ++i)
+    places.push_back(arith.add(thread, i * threads));
+
+  // The element that `distance` is between, of each of the thread's.
+  auto exchange = [&](ValueRange mine, Value distance) {
+    auto nearby = [&] {
+      return llvm::map_to_vector(mine, [&](Value value) -> Value {
+        return gpu::ShuffleOp::create(b, value, distance, arith.i32(warpSize),
+                                      gpu::ShuffleMode::XOR)
+            .getShuffleResult();
+      });
+    };
+    if (sorted <= warpSize)
+      return SmallVector<Value>(nearby());
+    Value isFar = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, distance,
+                                        arith.i32(warpSize));
+    auto check = scf::IfOp::create(b, mine.getTypes(), isFar,
+                                   /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(check.elseBlock());
+    scf::YieldOp::create(b, nearby());
+    b.setInsertionPointToStart(check.thenBlock());
+    for (int64_t i = 0; i < perThread; ++i) {
+      store(mine[i], ranks, places[i]);
+      store(mine[perThread + i], indices, places[i]);
+    }
+    gpu::BarrierOp::create(b);
+    SmallVector<Value> others(2 * perThread);
+    for (int64_t i = 0; i < perThread; ++i) {
+      Value at = arith::XOrIOp::create(b, places[i], distance);
+      others[i] = load(ranks, at);
+      others[perThread + i] = load(indices, at);
+    }
+    gpu::BarrierOp::create(b);
+    scf::YieldOp::create(b, others);
+    return llvm::to_vector_of<Value>(check.getResults());
+  };
+
+  // Bitonic: runs of 2, 4, 8, … elements, alternately rising and falling, are
+  // merged from their greatest distance down.
+  auto outer = scf::ForOp::create(b, one, arith.i32(steps + 1), one, elements);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(outer.getBody());
+  Value log = outer.getInductionVar();
+  Value run = arith::ShLIOp::create(b, one, log);
+  auto inner =
+      scf::ForOp::create(b, arith.i32(0), log, one, outer.getRegionIterArgs());
+  {
+    OpBuilder::InsertionGuard innerGuard(b);
+    b.setInsertionPointToStart(inner.getBody());
+    Value left = arith.sub(log, arith.add(inner.getInductionVar(), one));
+    Value distance = arith::ShLIOp::create(b, one, left);
+    ValueRange mine = inner.getRegionIterArgs();
+    SmallVector<Value> others = exchange(mine, distance);
+    SmallVector<Value> result(2 * perThread);
+    for (int64_t i = 0; i < perThread; ++i) {
+      Value rank = mine[i], index = mine[perThread + i];
+      Value itsRank = others[i], itsIndex = others[perThread + i];
+      Value isBefore = arith::OrIOp::create(
+          b, arith.less(itsRank, rank),
+          arith.both(arith.equal(itsRank, rank), arith.less(itsIndex, index)));
+      // The first of the two takes the better in a rising run, and the second
+      // does in a falling one.
+      auto isClear = [&](Value bit) {
+        return arith.equal(arith::AndIOp::create(b, places[i], bit),
+                           arith.i32(0));
+      };
+      Value takesBetter = arith.equal(isClear(distance), isClear(run));
+      Value takesOther = arith.equal(isBefore, takesBetter);
+      result[i] = arith::SelectOp::create(b, takesOther, itsRank, rank);
+      result[perThread + i] =
+          arith::SelectOp::create(b, takesOther, itsIndex, index);
+    }
+    scf::YieldOp::create(b, result);
+  }
+  scf::YieldOp::create(b, inner.getResults());
+  return llvm::to_vector_of<Value>(outer.getResults());
+}
+
+void Candidates::finish(
+    function_ref<void(Value place, Value rank, Value index)> body) {
+  Arith arith(b);
+  gpu::BarrierOp::create(b);
+  Value have = loadState(count);
+  Value isOver =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, have, arith.i32(k));
+  emitIf(b, isOver, [&] { keepBest(have); });
+  gpu::BarrierOp::create(b);
+  have = arith.minimum(have, arith.i32(k));
+
+  SmallVector<Value> elements(2 * perThread);
+  SmallVector<Type> types(2, b.getI32Type());
+  for (int64_t i = 0; i < perThread; ++i) {
+    Value at = arith.add(thread, i * threads);
+    auto check = scf::IfOp::create(b, types, arith.less(at, have),
+                                   /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(check.thenBlock());
+    scf::YieldOp::create(b, ValueRange{load(ranks, at), load(indices, at)});
+    b.setInsertionPointToStart(check.elseBlock());
+    Value none = arith.i32(-1);
+    scf::YieldOp::create(b, ValueRange{none, none});
+    elements[i] = check.getResult(0);
+    elements[perThread + i] = check.getResult(1);
+  }
+  gpu::BarrierOp::create(b);
+  elements = sort(elements);
+  for (int64_t i = 0; i < perThread; ++i) {
+    Value place = arith.add(thread, i * threads);
+    Value inside;
+    if ((i + 1) * threads > k)
+      inside = arith.less(place, arith.i32(k));
+    emitIf(b, inside,
+           [&] { body(place, elements[i], elements[perThread + i]); });
+  }
+}

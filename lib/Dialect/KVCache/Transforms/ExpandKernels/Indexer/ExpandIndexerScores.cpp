@@ -1,0 +1,96 @@
+//===- ExpandIndexerScores.cpp - The kernel of kvcache.indexer_scores ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Destinations.h"
+#include "../RowUnits.h"
+#include "ExpandIndexer.h"
+#include "TokenRows.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+/// A block has a stretch of the keys of one row, and its warps take turns.
+static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
+                       const ScoreInputs &inputs, Value scores, Tuning tuning,
+                       int64_t alignment) {
+  int64_t warps = std::max<int64_t>(1, tuning.threads / Warp::lanes);
+  int64_t perBlock = warps * tuning.chunks;
+  constexpr int64_t tokens = ScoreTiles::tokens;
+  Arith onHost(host);
+  Value columns = sizeOf(host, scores, 1);
+  Value hostPerRow = onHost.ceilDiv(columns, perBlock * tokens);
+  ScoreTiles::require(host, inputs, {scores});
+  requireAtLeast(host, onHost.index(maxKeys), columns,
+                 "at most " + Twine(maxKeys) + " scores a row");
+
+  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM);
+  ImplicitLocOpBuilder &b = builder.body();
+  Arith arith(b);
+  ScoreTiles tiles(builder, inputs, warps, alignment);
+  Tensor out = builder.takeTensor(scores, /*readOnly=*/false);
+  Value most = builder.take(columns), perRow = builder.take(hostPerRow);
+  Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  Value row = arith.div(block, perRow);
+  Value live = tiles.begin(row, most);
+
+  Value first =
+      arith.mul(arith.toI32(arith.rem(block, perRow)), arith.i32(perBlock));
+  Value last = arith.add(first, perBlock);
+  Value end = arith.minimum(arith.ceilDiv(live, tokens), last);
+  Value width = arith.toI32(most);
+  auto storeAt = [&](Value token, Value score) {
+    emitIf(b, arith.less(token, width), [&] {
+      memref::StoreOp::create(b, score,
+                              viewElement(b, out, row, arith.toIndex(token)),
+                              ValueRange());
+    });
+  };
+  emitIf(b, arith.less(first, end), [&] {
+    tiles.stage();
+    Value mine = arith.add(first, arith.div(thread, Warp::lanes));
+    tiles.forTiles(mine, end, arith.i32(warps), /*mayBeMissing=*/false, {},
+                   [&](Value tile, Value score, ValueRange) {
+                     storeAt(tiles.tokenOf(tile), score);
+                     return SmallVector<Value>();
+                   });
+  });
+  // What is behind the last key of the row.
+  Value from = arith.mul(b.createOrFold<arith::MaxUIOp>(end, first), tokens);
+  auto loop = scf::ForOp::create(b, arith.add(from, thread),
+                                 arith.minimum(arith.mul(last, tokens), width),
+                                 arith.i32(warps * Warp::lanes));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value lowest = arith::ConstantOp::create(
+        b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+    storeAt(loop.getInductionVar(), lowest);
+  }
+  builder.launch(onHost.mul(sizeOf(host, scores, 0), hostPerRow));
+}
+
+void mlir::kvcache::expandScores(ImplicitLocOpBuilder &host, Operation *op,
+                                 const ScoreInputs &inputs, Value scores,
+                                 Tuning tuning) {
+  emitForAlignment(host, {inputs.queries}, [&](int64_t alignment) {
+    emitScores(host, op, inputs, scores, tuning, alignment);
+  });
+}
+
+LogicalResult mlir::kvcache::expandIndexerScores(IndexerScoresOp op,
+                                                 Tuning defaults) {
+  ImplicitLocOpBuilder host(op.getLoc(), op);
+  expandScores(host, op, ScoreInputs::of(op), op.getScores(),
+               Tuning::get(op.getTuningAttr(), defaults));
+  return success();
+}

@@ -1,0 +1,118 @@
+//===- ScoreTiles.h - Scores of keys, a tile of tokens at a time ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_INDEXER_SCORETILES_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_INDEXER_SCORETILES_H
+
+#include "../KernelBuilder.h"
+#include "../Tiles/Warp.h"
+
+namespace mlir::kvcache {
+
+/// The operands, on the host, of what scores keys.
+struct ScoreInputs {
+  Value queries, weights, source, offsets;
+  OutOfRange policy;
+  bool causal;
+
+  template <typename Op> static ScoreInputs of(Op op) {
+    return {op.getQueries(), op.getWeights(), op.getSource(),
+            op.getOffsets(), op.getPolicy(),  op.getCausal()};
+  }
+  LayoutAttr layout() const { return getLayout(source.getType()); }
+  int64_t heads() const {
+    return cast<MemRefType>(queries.getType()).getDimSize(1);
+  }
+};
+
+/// The scores of one row's keys. Tokens lie on the rows of mma.sync, heads of
+/// the query on its columns; codes are converted to f16, exactly. Keys go from
+/// memory straight into registers: a lane has 16 bytes of 64 elements, and
+/// since those of the query are permuted alike the sum over them is the same.
+/// The query waits in shared memory, as fragments.
+class ScoreTiles {
+public:
+  /// Tokens of a tile, which a warp scores at once.
+  static constexpr int64_t tokens = 32;
+
+  /// Rows and heads of the queries start at multiples of `alignment` bytes.
+  ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs, int64_t warps,
+             int64_t alignment);
+
+  /// Bytes of shared memory that the query takes.
+  static int64_t sharedBytes(int64_t heads, int64_t headSize);
+
+  /// Asserts on the host that there are as many rows of everything.
+  static void require(ImplicitLocOpBuilder &host, const ScoreInputs &inputs,
+                      ArrayRef<Value> tensors);
+
+  /// The number of keys that row `row` (`index`) sees, at most `most`
+  /// (`index`): i32. Comes first.
+  Value begin(Value row, Value most);
+  /// All threads of the block make the row's query ready.
+  void stage();
+
+  /// The tile's token that is the lane's.
+  Value tokenOf(Value tile);
+
+  /// Emits `body` for tiles from `first` to before `end` by `step` (i32): with
+  /// a tile, the score of the lane's token, which is that of a key only where
+  /// the row sees the token, and what is carried from tile to tile. Lanes of a
+  /// warp come together. `mayBeMissing` says that there may be tiles of no
+  /// token.
+  SmallVector<Value>
+  forTiles(Value first, Value end, Value step, bool mayBeMissing,
+           ValueRange initial,
+           function_ref<SmallVector<Value>(Value tile, Value score,
+                                           ValueRange carried)>
+               body);
+
+private:
+  /// Groups of 8 tokens in a tile.
+  static constexpr int64_t groups = 4;
+  /// Blocks of the pages of a tile: of each group in the values' pool, then,
+  /// where they have ids of their own, in the scales'.
+  using Blocks = SmallVector<Value>;
+  Blocks lookUp(Value tile);
+  /// Vectors of words of the keys that are the lane's, group by group, the
+  /// scale of the lane's token, and, under `skip`, whether it has one.
+  SmallVector<Value> load(Value tile, ValueRange blocks);
+  /// Registers of each group, of the vectors that were loaded.
+  SmallVector<SmallVector<Value>> convertKeys(ValueRange vectors);
+  /// The score of the lane's token, of the keys and the token's scale.
+  Value score(ArrayRef<SmallVector<Value>> keys, Value scale);
+  /// The token (i32) of a group, or the lane's in it where the page is cut
+  /// finer than groups, held back to those that there are.
+  Value groupToken(Value tile, int64_t group);
+  SmallVector<Value> ifThere(Value tile, TypeRange types,
+                             function_ref<SmallVector<Value>()> then);
+  SmallVector<Value> loadKey(Value operand, Value block, Value slot);
+  /// Registers of pairs of f16, from the words of a key or a query.
+  SmallVector<Value> convert(ValueRange words);
+  Value chooseByColumn(ArrayRef<Value> ofGroups);
+  /// The weights of the lane's two heads of a tile of heads.
+  SmallVector<Value> weightsOf(int64_t tile);
+  int64_t numTiles() const { return llvm::divideCeil(inputs.heads(), 8); }
+
+  ImplicitLocOpBuilder &b;
+  ScoreInputs inputs;
+  LayoutAttr layout;
+  int64_t warps, alignment, headSize;
+  /// Tokens from which on groups lie in one page: 1, or a multiple of 8.
+  int64_t unit;
+  bool ownBlocks, checksBlocks, scoresMissing = false;
+  Warp warp;
+  Value cache, offsets;
+  Tensor queries, weights;
+  Value sharedQueries, sharedWeights;
+  Value row, batch, live, tilesThere;
+  /// Weights of the lane's heads, where there are registers for them.
+  SmallVector<Value> laneWeights;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_INDEXER_SCORETILES_H
