@@ -32,6 +32,9 @@ config.environment.setdefault("KVCACHE_DEVICE", "sim")
 
 config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%kvcache_lib", os.path.join(config.kvcache_obj_root, "lib")))
+config.substitutions.append(("%kvcache_obj", config.kvcache_obj_root))
+config.substitutions.append(("%plugin", os.path.join(
+    config.kvcache_obj_root, "lib", "KVCachePlugin.so")))
 config.substitutions.append(("%kvcache_src", config.kvcache_src_root))
 config.substitutions.append(("%llvm_lib", config.llvm_lib_dir))
 config.substitutions.append(("%lit", f"{sys.executable} {os.path.abspath(sys.argv[0])}"))

@@ -38,6 +38,9 @@ namespace {
 struct CollectObjects
     : public kvcache::impl::CollectObjectsPassBase<CollectObjects> {
   using CollectObjectsPassBase::CollectObjectsPassBase;
+  CollectObjects(const CollectObjectsPassOptions &options,
+                 std::vector<CompiledFile> *memory)
+      : CollectObjectsPassBase(options), memory(memory) {}
 
   void runOnOperation() override {
     ModuleOp root = getOperation();
@@ -57,7 +60,8 @@ struct CollectObjects
       clones.push_back(clone);
     }
 
-    if (!output.empty() && failed(writeFiles(modules, objects, clones)))
+    if ((!output.empty() || memory) &&
+        failed(writeFiles(modules, objects, clones)))
       return signalPassFailure();
 
     // What records needed to know has served its purpose.
@@ -83,7 +87,7 @@ struct CollectObjects
                            ArrayRef<SmallVector<Attribute>> objects,
                            ArrayRef<gpu::GPUModuleOp> clones) {
     RecordedBuild build;
-    OutputFiles files(output);
+    OutputFiles files(output, memory);
     if (failed(files.open(getOperation().getLoc())))
       return failure();
     for (auto [module, compiled] : llvm::zip_equal(modules, objects))
@@ -107,6 +111,14 @@ struct CollectObjects
       return failure();
     return files.commit();
   }
+
+  std::vector<CompiledFile> *memory = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+kvcache::createCollectObjectsPass(const CollectObjectsPassOptions &options,
+                                  std::vector<CompiledFile> *memory) {
+  return std::make_unique<CollectObjects>(options, memory);
+}

@@ -92,5 +92,5 @@ void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,
 
   CollectObjectsPassOptions collect;
   collect.output = options.output;
-  pm.addPass(createCollectObjectsPass(collect));
+  pm.addPass(createCollectObjectsPass(collect, options.files));
 }

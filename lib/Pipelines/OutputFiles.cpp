@@ -20,6 +20,8 @@ OutputFiles::~OutputFiles() {
 }
 
 LogicalResult OutputFiles::open(Location location) {
+  if (folder.empty())
+    return success();
   if (std::error_code error = llvm::sys::fs::create_directories(
           folder, /*IgnoreExisting=*/true, llvm::sys::fs::all_all))
     return emitError(location) << "cannot make the output folder '" << folder
@@ -40,7 +42,13 @@ LogicalResult OutputFiles::add(StringRef name, StringRef content,
     diagnostic.attachNote(writer->second) << "the other one is here";
     return diagnostic;
   }
+  if (memory)
+    kept.push_back({name.str(), content.str()});
+  return folder.empty() ? success() : write(name, content, location);
+}
 
+LogicalResult OutputFiles::write(StringRef name, StringRef content,
+                                 Location location) {
   SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
   auto refuse = [&](const Twine &why) {
@@ -73,5 +81,7 @@ LogicalResult OutputFiles::commit() {
              << "cannot write the output file '" << file.path
              << "': " << llvm::toString(std::move(error));
   files.clear();
+  if (memory)
+    *memory = std::move(kept);
   return success();
 }

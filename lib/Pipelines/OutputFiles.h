@@ -7,6 +7,7 @@
 #ifndef KVCACHE_LIB_PIPELINES_OUTPUTFILES_H
 #define KVCACHE_LIB_PIPELINES_OUTPUTFILES_H
 
+#include "kvcache/Pipelines/Pipelines.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringMap.h"
@@ -15,12 +16,15 @@
 
 namespace mlir::kvcache {
 
-/// Files of one folder that appear together: each is written in full under a
-/// temporary name, and commit() gives all their names. Without commit() nothing
-/// stays.
+/// Files of one folder, or in memory, or both, that appear together: each is
+/// written in full under a temporary name, and commit() gives all their names.
+/// Without commit() nothing stays.
 class OutputFiles {
 public:
-  explicit OutputFiles(StringRef folder) : folder(folder) {}
+  /// Without a folder nothing is written to disk, without `memory` nothing is
+  /// kept.
+  OutputFiles(StringRef folder, std::vector<CompiledFile> *memory)
+      : folder(folder), memory(memory) {}
   ~OutputFiles();
 
   /// Makes the folder where it is missing. Errors are reported at `location`.
@@ -30,7 +34,8 @@ public:
   /// taken among them, are reported at `location`.
   LogicalResult add(StringRef name, StringRef content, Location location);
 
-  /// Puts the files in place, over those that are there.
+  /// Puts the files in place, over those that are there, and in memory in
+  /// place of all.
   LogicalResult commit();
 
 private:
@@ -40,7 +45,11 @@ private:
     llvm::sys::fs::TempFile temporary;
   };
 
+  LogicalResult write(StringRef name, StringRef content, Location location);
+
   std::string folder;
+  std::vector<CompiledFile> *memory;
+  std::vector<CompiledFile> kept;
   SmallVector<File> files;
   /// Who writes a file name.
   llvm::StringMap<Location> writers;

@@ -12,11 +12,20 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
+#include <vector>
 
 namespace mlir::kvcache {
 
 #define GEN_PASS_DECL
 #include "kvcache/Pipelines/Passes.h.inc"
+
+struct CompiledFile;
+
+/// The same as with `options` alone, and the files in `memory`, too, which is
+/// null or lives as long as the pass.
+std::unique_ptr<Pass>
+createCollectObjectsPass(const CollectObjectsPassOptions &options,
+                         std::vector<CompiledFile> *memory);
 
 /// Defines registerPipelinePasses().
 #define GEN_PASS_REGISTRATION

@@ -15,12 +15,21 @@
 #include "kvcache/Target/PTX/PTX.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
+#include <vector>
 
 namespace mlir {
 class OpPassManager;
 } // namespace mlir
 
 namespace mlir::kvcache {
+
+/// A file that a program was compiled to.
+struct CompiledFile {
+  /// `<module>.<chip>.<ptx|cubin|fatbin>`, or `<function>.json` or
+  /// `<function>.h`, a launch record.
+  std::string name;
+  std::string content;
+};
 
 /// How to compile device code.
 struct KVCacheToPTXOptions {
@@ -34,6 +43,10 @@ struct KVCacheToPTXOptions {
   /// Folder to write `<module>.<chip>.<ptx|cubin|fatbin>` to, and a launch
   /// record as `<function>.json` and `<function>.h`; or empty.
   std::string output;
+  /// Where to put the same files in memory, or null. It lives as long as the
+  /// pipeline, and each run that succeeds puts its own files in place of
+  /// others.
+  std::vector<CompiledFile> *files = nullptr;
   /// Folder of the CUDA toolkit, or empty to search for it.
   std::string toolkit;
   /// Check kernels, lookups and accesses at run time (kvcache-instrument).

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KVCacheBytecode.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -68,6 +69,7 @@ void KVCacheDialect::initialize() {
 #include "kvcache/Dialect/KVCache/IR/KVCacheOps.cpp.inc"
       >();
   addInterfaces<KVCacheAsmInterface, KVCacheInlinerInterface>();
+  addBytecodeInterface(*this);
 }
 
 Operation *KVCacheDialect::materializeConstant(OpBuilder &builder,

@@ -48,6 +48,34 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExplainLayoutPass : Pass<"kvcache-explain-layout"> {
+  let summary = "Print what lies where in the pages of each layout";
+  let description = [{
+    Prints, to standard error, of each `#kvcache.layout` in the program the map of
+    a page: what lies where, strides, padding, bytes a token. With `token` and the
+    blocks of its sequence (a row of the lookup table) also the places of that
+    token's values, scales and tail. All numbers are bytes. The program stays as
+    it is.
+
+    **Errors:** no layer, a pitch that the layout does not allow, a token whose
+    page is not in a table.
+  }];
+  let options = [
+    Option<"layers", "layers", "int64_t", /*default=*/"1",
+           "Layers of the pools">,
+    Option<"blocksPitch", "blocks-pitch", "int64_t", /*default=*/"0",
+           "Bytes from block to block of values; 0: packed">,
+    Option<"scalesPitch", "scales-pitch", "int64_t", /*default=*/"0",
+           "Bytes from block to block of the pool of scales; 0: packed">,
+    Option<"token", "token", "int64_t", /*default=*/"-1",
+           "Token of a sequence whose places to print">,
+    ListOption<"table", "table", "int64_t",
+               "Blocks of the sequence, one a page">,
+    ListOption<"scalesTable", "scales-table", "int64_t",
+               "Blocks of the sequence's scales, with 'table = own'">,
+  ];
+}
+
 def InstrumentPass : Pass<"kvcache-instrument", "::mlir::ModuleOp"> {
   let summary = "Check kernels, lookups and accesses at run time";
   let description = [{

@@ -1,0 +1,162 @@
+//===- Compile.cpp - Passes, pipelines and compilation in C ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kvcache-c/Compile.h"
+
+#include "kvcache/InitAll.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Pass.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/CAPI/Wrap.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Config/llvm-config.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+DEFINE_C_API_PTR_METHODS(MlirKVCacheCompiled, std::vector<CompiledFile>)
+
+MlirStringRef mlirKVCacheGetVersion(void) {
+  return wrap(StringRef(KVCACHE_VERSION));
+}
+
+MlirStringRef mlirKVCacheGetLLVMVersion(void) {
+  return wrap(StringRef(LLVM_VERSION_STRING));
+}
+
+void mlirKVCacheRegisterAllDialects(MlirDialectRegistry registry) {
+  if (!registry.ptr)
+    return;
+  kvcache::registerAllDialects(*unwrap(registry));
+  unwrap(registry)
+      ->insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+               gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
+               memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+               vector::VectorDialect>();
+}
+
+void mlirKVCacheRegisterAllPasses(void) {
+  static std::once_flag once;
+  std::call_once(once, [] { kvcache::registerAllPasses(); });
+}
+
+MlirKVCacheToPTXOptions mlirKVCacheToPTXOptionsDefault(void) {
+  MlirKVCacheToPTXOptions options = {};
+  options.chips = wrap(StringRef("sm_80"));
+  options.format = wrap(StringRef("isa"));
+  options.optLevel = 2;
+  options.output = options.toolkit = wrap(StringRef(""));
+  return options;
+}
+
+/// The options in C++, or a failure that is reported.
+static FailureOr<KVCacheToPTXOptions>
+toOptions(MLIRContext *context, const MlirKVCacheToPTXOptions *given) {
+  MlirKVCacheToPTXOptions fallback = mlirKVCacheToPTXOptionsDefault();
+  if (!given)
+    given = &fallback;
+  KVCacheToPTXOptions options;
+  options.chips.clear();
+  SmallVector<StringRef> chips;
+  unwrap(given->chips).split(chips, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef chip : chips)
+    options.chips.push_back(chip.trim().str());
+  std::optional<ObjectFormat> format = parseObjectFormat(unwrap(given->format));
+  if (!format)
+    return emitError(UnknownLoc::get(context))
+           << "expected format isa, bin or fatbin, got '"
+           << unwrap(given->format) << "'";
+  options.format = *format;
+  options.optLevel = given->optLevel;
+  options.output = unwrap(given->output).str();
+  options.toolkit = unwrap(given->toolkit).str();
+  options.instrument = given->instrument;
+  options.lineInfo = given->lineInfo;
+  return options;
+}
+
+MlirLogicalResult
+mlirKVCacheAddToPTXPipeline(MlirContext context, MlirOpPassManager manager,
+                            const MlirKVCacheToPTXOptions *options) {
+  if (!context.ptr || !manager.ptr)
+    return mlirLogicalResultFailure();
+  FailureOr<KVCacheToPTXOptions> converted =
+      toOptions(unwrap(context), options);
+  if (failed(converted))
+    return mlirLogicalResultFailure();
+  buildKVCacheToPTXPipeline(*unwrap(manager), *converted);
+  return mlirLogicalResultSuccess();
+}
+
+void mlirKVCacheAddHostToLLVMPipeline(MlirOpPassManager manager) {
+  if (manager.ptr)
+    buildKVCacheHostPipeline(*unwrap(manager));
+}
+
+MlirKVCacheCompiled mlirKVCacheCompile(MlirModule module,
+                                       const MlirKVCacheToPTXOptions *options) {
+  if (!module.ptr)
+    return {};
+  OwningOpRef<ModuleOp> copy = unwrap(module).clone();
+  MLIRContext *context = copy->getContext();
+  FailureOr<KVCacheToPTXOptions> converted = toOptions(context, options);
+  if (failed(converted))
+    return {};
+  auto files = std::make_unique<std::vector<CompiledFile>>();
+  converted->files = files.get();
+  PassManager manager(context);
+  buildKVCacheToPTXPipeline(manager, *converted);
+  if (failed(manager.run(*copy)))
+    return {};
+  return wrap(files.release());
+}
+
+void mlirKVCacheCompiledDestroy(MlirKVCacheCompiled compiled) {
+  delete unwrap(compiled);
+}
+
+intptr_t mlirKVCacheCompiledGetNumFiles(MlirKVCacheCompiled compiled) {
+  return compiled.ptr ? unwrap(compiled)->size() : 0;
+}
+
+/// The file of that number, or null.
+static const CompiledFile *findFile(MlirKVCacheCompiled compiled,
+                                    intptr_t file) {
+  if (file < 0 || file >= mlirKVCacheCompiledGetNumFiles(compiled))
+    return nullptr;
+  return &(*unwrap(compiled))[file];
+}
+
+MlirStringRef mlirKVCacheCompiledGetName(MlirKVCacheCompiled compiled,
+                                         intptr_t file) {
+  const CompiledFile *found = findFile(compiled, file);
+  return found ? wrap(StringRef(found->name)) : wrap(StringRef());
+}
+
+MlirStringRef mlirKVCacheCompiledGetContent(MlirKVCacheCompiled compiled,
+                                            intptr_t file) {
+  const CompiledFile *found = findFile(compiled, file);
+  return found ? wrap(StringRef(found->content)) : wrap(StringRef());
+}
+
+MlirStringRef mlirKVCacheCompiledLookup(MlirKVCacheCompiled compiled,
+                                        MlirStringRef name) {
+  if (compiled.ptr)
+    for (const CompiledFile &file : *unwrap(compiled))
+      if (file.name == unwrap(name))
+        return wrap(StringRef(file.content));
+  return wrap(StringRef());
+}

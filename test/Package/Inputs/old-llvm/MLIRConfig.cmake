@@ -1,0 +1,5 @@
+# Stands for the package of another LLVM.
+set(LLVM_PACKAGE_VERSION 19.1.7)
+set(LLVM_VERSION_MAJOR 19)
+set(LLVM_VERSION_MINOR 1)
+set(MLIR_FOUND TRUE)
