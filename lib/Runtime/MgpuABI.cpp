@@ -1,5 +1,4 @@
-//===- MgpuABI.cpp - The runtime functions MLIR's GPU programs call
-//--------===//
+//===- MgpuABI.cpp - The runtime functions MLIR's GPU programs call ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -24,6 +23,8 @@ namespace {
 enum class Severity { Error, Fatal };
 
 void tell(Severity severity, const char *function, const std::string &text) {
+  if (severity == Severity::Error && Program::get().isOldRefusal(text))
+    return;
   std::string message = std::string(function) + ": " + text;
   if (severity == Severity::Fatal)
     Program::get().fatal(message);

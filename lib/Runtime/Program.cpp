@@ -1,5 +1,4 @@
-//===- Program.cpp - The device of a compiled program
-//----------------------===//
+//===- Program.cpp - The device of a compiled program ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -55,6 +54,7 @@ void Program::embed(ProgramDevice program) {
   if (embedded.device)
     embedded.device->setReportHandler(nullptr);
   tensorMaps.clear();
+  refusals.clear();
   embedded = std::move(program);
   if (!embedded.device)
     return;
@@ -137,6 +137,18 @@ Result<void *> Program::tensorMap(const std::shared_ptr<Device> &device,
 }
 
 void Program::report(const ptxsim::Report &report) { problem(report.text()); }
+
+bool Program::isOldRefusal(const std::string &text) {
+  std::lock_guard<std::recursive_mutex> guard(lock);
+  auto refuses = [&](const std::shared_ptr<Device> &device) {
+    Status refusal = device ? device->lost() : Status();
+    return !refusal.ok() && refusal.message() == text;
+  };
+  bool isRefusal = refuses(embedded.device);
+  for (const auto &[ordinal, device] : devices)
+    isRefusal = isRefusal || refuses(device);
+  return isRefusal && !refusals.insert(text).second;
+}
 
 void Program::error(const std::string &text) {
   std::unique_lock<std::recursive_mutex> guard(lock);

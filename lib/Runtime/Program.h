@@ -10,6 +10,7 @@
 #include "MemRefDescriptor.h"
 #include "Registry.h"
 
+#include <set>
 #include <string>
 
 namespace kvrt {
@@ -30,6 +31,9 @@ public:
   Result<void *> tensorMap(const std::shared_ptr<Device> &device,
                            const TensorMapRequest &request);
 
+  /// Whether `text` is what a device that is lost refuses work with, and has
+  /// been asked about before: one refusal tells as much as all.
+  bool isOldRefusal(const std::string &text);
   /// The program runs on; its exit status will tell.
   void error(const std::string &text);
   /// The program cannot run on; only an embedding program's handler makes this
@@ -50,6 +54,7 @@ private:
   std::map<int, std::shared_ptr<Device>> devices;
   /// By device and contents.
   std::map<std::pair<Device *, std::string>, void *> tensorMaps;
+  std::set<std::string> refusals;
   uint64_t numProblems = 0;
   bool exitHookSet = false;
 };

@@ -1,5 +1,4 @@
-//===- SimDevice.cpp - The embedded simulator as a device
-//------------------===//
+//===- SimDevice.cpp - The embedded simulator as a device ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -97,6 +96,7 @@ public:
     return std::shared_ptr<Event>(std::make_shared<SimEvent>(scheduler));
   }
   Status synchronize() override { return scheduler->reachAll(); }
+  Status lost() const override { return scheduler->lost(); }
   bool describeFault(const void *address, std::string &place) const override {
     return sim->options().hostUnreadable && sim->tryDescribe(address, place);
   }
@@ -120,7 +120,8 @@ public:
 
 private:
   /// Gives work to a stream of this device, or to all of it.
-  Status submit(Stream *stream, std::function<Status()> run);
+  Status submit(Stream *stream, std::function<Status()> run,
+                WorkKind kind = WorkKind::Use);
   Status runLaunch(const SimKernel &kernel, const ptxsim::LaunchConfig &config,
                    const std::vector<char> &params);
   void collect(const std::string &kernel, ptxsim::LaunchResult &result);
@@ -160,16 +161,19 @@ SimDevice::SimDevice(const Settings &settings)
   launchOptions.instructionLimit = settings.instructionLimit;
 }
 
-Status SimDevice::submit(Stream *stream, std::function<Status()> run) {
+Status SimDevice::submit(Stream *stream, std::function<Status()> run,
+                         WorkKind kind) {
   if (!stream)
-    return scheduler->submit(nullptr, std::move(run));
+    return scheduler->submit(nullptr, std::move(run), kind);
   auto *own = dynamic_cast<SimStream *>(stream);
   if (!own || own->scheduler != scheduler)
     return Status::error("the stream belongs to another device");
-  return scheduler->submit(own->queue, std::move(run));
+  return scheduler->submit(own->queue, std::move(run), kind);
 }
 
 Result<void *> SimDevice::allocate(uint64_t bytes, bool hostShared) {
+  if (Status refused = lost(); !refused.ok())
+    return refused;
   if (bytes == 0)
     return static_cast<void *>(nullptr);
   if (!hostShared)
@@ -195,7 +199,7 @@ Result<void *> SimDevice::allocate(uint64_t bytes, bool hostShared) {
 Status SimDevice::free(void *pointer, Stream *stream) {
   if (!pointer)
     return {};
-  return submit(stream, [this, pointer]() -> Status {
+  auto release = [this, pointer]() -> Status {
     {
       std::lock_guard<std::mutex> guard(managedLock);
       if (!managed.erase(pointer))
@@ -204,7 +208,8 @@ Status SimDevice::free(void *pointer, Stream *stream) {
     Status status = sim->unregisterHost(pointer);
     std::free(pointer);
     return status;
-  });
+  };
+  return submit(stream, release, WorkKind::Release);
 }
 
 Status SimDevice::copy(void *dst, const void *src, uint64_t bytes,
@@ -230,6 +235,8 @@ Status SimDevice::set(void *dst, uint32_t value, unsigned elementBytes,
 }
 
 Status SimDevice::registerHost(void *pointer, uint64_t bytes) {
+  if (Status refused = lost(); !refused.ok())
+    return refused;
   return sim->registerHost(pointer, bytes);
 }
 
@@ -239,6 +246,8 @@ Status SimDevice::unregisterHost(void *pointer) {
 
 Result<std::shared_ptr<Module>>
 SimDevice::loadModule(const void *image, size_t bytes, int /*optLevel*/) {
+  if (Status refused = lost(); !refused.ok())
+    return refused;
   Result<std::string> ptx = extractPTX(image, bytes);
   if (!ptx.ok())
     return ptx.status();
@@ -307,11 +316,12 @@ Status SimDevice::runLaunch(const SimKernel &kernel,
     if (why.compare(0, prefix.size(), prefix) == 0)
       why.erase(0, prefix.size());
   }
-  return Status::error("launch of kernel '" + kernel.name() +
-                       (result.outcome == ptxsim::LaunchOutcome::Refused
-                            ? "' was refused: "
-                            : "' failed: ") +
-                       why);
+  bool refused = result.outcome == ptxsim::LaunchOutcome::Refused;
+  std::string text = "launch of kernel '" + kernel.name() +
+                     (refused ? "' was refused: " : "' failed: ") + why;
+  if (!refused)
+    scheduler->lose(text);
+  return Status::error(std::move(text));
 }
 
 void SimDevice::collect(const std::string &kernel,

@@ -1,5 +1,4 @@
-//===- SimStream.cpp - Streams of the simulator
-//----------------------------===//
+//===- SimStream.cpp - Streams of the simulator ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,13 +11,6 @@
 using namespace kvrt;
 
 namespace {
-
-/// Appends the message of a failure.
-void collect(std::string &errors, const Status &status) {
-  if (status.ok())
-    return;
-  errors += (errors.empty() ? "" : "\n") + status.message();
-}
 
 Status toStatus(std::string errors) {
   return errors.empty() ? Status() : Status::error(std::move(errors));
@@ -35,20 +27,49 @@ std::shared_ptr<StreamQueue> StreamScheduler::createQueue() {
   return std::make_shared<StreamQueue>();
 }
 
+void StreamScheduler::lose(const std::string &fault) {
+  std::lock_guard<std::mutex> guard(refusalLock);
+  if (refusal.ok())
+    refusal = Status::error("the device does no more work after a fault (open "
+                            "it anew): " +
+                            fault);
+}
+
+Status StreamScheduler::lost() const {
+  std::lock_guard<std::mutex> guard(refusalLock);
+  return refusal;
+}
+
+Status StreamScheduler::perform(const std::function<Status()> &run,
+                                WorkKind kind) const {
+  if (kind == WorkKind::Use)
+    if (Status refused = lost(); !refused.ok())
+      return refused;
+  return run();
+}
+
+void StreamScheduler::collect(std::string &errors, const Status &status) const {
+  if (status.ok() ||
+      (!errors.empty() && status.message() == lost().message()))
+    return;
+  errors += (errors.empty() ? "" : "\n") + status.message();
+}
+
 Status StreamScheduler::submit(const std::shared_ptr<StreamQueue> &queue,
-                               std::function<Status()> run) {
+                               std::function<Status()> run, WorkKind kind) {
   std::lock_guard<std::mutex> guard(lock);
   if (!queue) {
     std::string errors;
-    collect(errors, reachAllLocked());
-    collect(errors, run());
+    if (kind == WorkKind::Use || lost().ok())
+      collect(errors, reachAllLocked());
+    collect(errors, perform(run, kind));
     return toStatus(std::move(errors));
   }
-  if (!late)
-    return run();
+  if (!late || (kind == WorkKind::Use && !lost().ok()))
+    return perform(run, kind);
   if (queue->waiting.empty())
     busy.push_back(queue);
-  queue->waiting.push_back({std::move(run), {}});
+  queue->waiting.push_back({std::move(run), {}, kind});
   ++queue->numGiven;
   return {};
 }
@@ -105,8 +126,9 @@ Status StreamScheduler::reachLocked(const StreamPoint &point) {
     if (queue.waiting.empty())
       busy.erase(std::find(busy.begin(), busy.end(), goal.queue));
     if (operation.run)
-      collect(errors, operation.run());
+      collect(errors, perform(operation.run, operation.kind));
   }
+  collect(errors, lost());
   return toStatus(std::move(errors));
 }
 
@@ -114,6 +136,7 @@ Status StreamScheduler::reachAllLocked() {
   std::string errors;
   while (!busy.empty())
     collect(errors, reachLocked({busy.back(), busy.back()->numGiven}));
+  collect(errors, lost());
   return toStatus(std::move(errors));
 }
 

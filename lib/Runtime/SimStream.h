@@ -17,6 +17,9 @@ namespace kvrt {
 
 class StreamQueue;
 
+/// What gives memory back runs even where the device is lost.
+enum class WorkKind { Use, Release };
+
 /// A point in a queue: so many operations of it have run.
 struct StreamPoint {
   std::shared_ptr<StreamQueue> queue;
@@ -29,13 +32,15 @@ class StreamQueue {
   struct Operation {
     std::function<Status()> run; // or, where empty, a wait:
     StreamPoint waitFor;
+    WorkKind kind = WorkKind::Use;
   };
   std::deque<Operation> waiting;
   uint64_t numGiven = 0, numRun = 0;
 };
 
 /// Runs the queues of one device. One lock is held while work runs: a launch
-/// has the device to itself.
+/// has the device to itself. After a fault of a kernel the device does no more
+/// work, as a CUDA context whose error is sticky.
 class StreamScheduler {
 public:
   explicit StreamScheduler(bool late) : late(late) {}
@@ -44,9 +49,13 @@ public:
   /// A null queue stands for the whole device: everything given so far runs
   /// first, then `run`.
   Status submit(const std::shared_ptr<StreamQueue> &queue,
-                std::function<Status()> run);
+                std::function<Status()> run, WorkKind kind = WorkKind::Use);
   StreamPoint now(const std::shared_ptr<StreamQueue> &queue);
   void wait(const std::shared_ptr<StreamQueue> &queue, StreamPoint point);
+  /// Refuses all later work because of `fault`; work that runs may call it.
+  void lose(const std::string &fault);
+  /// The refusal, ok before `lose`.
+  Status lost() const;
   /// Runs what `point` needs; the errors of the work that ran, one a line.
   Status reach(const StreamPoint &point);
   Status reachAll();
@@ -54,9 +63,15 @@ public:
 private:
   Status reachLocked(const StreamPoint &point);
   Status reachAllLocked();
+  Status perform(const std::function<Status()> &run, WorkKind kind) const;
+  /// Appends the message of a failure; of refusals one is enough, and none
+  /// beside the fault itself.
+  void collect(std::string &errors, const Status &status) const;
 
   const bool late;
   std::mutex lock;
+  mutable std::mutex refusalLock;
+  Status refusal;
   /// Queues with waiting work, destroyed streams' among them.
   std::vector<std::shared_ptr<StreamQueue>> busy;
 };

@@ -9,6 +9,11 @@
  * destroyed ones and invented ones are errors.
  *
  * A null stream means: after all work given so far, and done on return.
+ *
+ * A kernel that meets a fault (an illegal access, a trap, a check that fails)
+ * takes the device with it, as CUDA has it: everything after that is refused,
+ * on the simulator with a text that names the fault; memory can still be given
+ * back. A device that is created anew works.
  */
 #ifndef KVCACHE_RUNTIME_CAPI_H
 #define KVCACHE_RUNTIME_CAPI_H

@@ -140,6 +140,10 @@ public:
   virtual Result<std::shared_ptr<Event>> createEvent() = 0;
   /// Waits for all work of all streams.
   virtual Status synchronize() = 0;
+  /// What all later calls fail with after a kernel has met a fault, for the
+  /// device does no more work then: only memory is still given back. Ok where
+  /// none has, or where the driver itself tells.
+  virtual Status lost() const { return {}; }
 
   /// The 128-byte tensor map of `spec`, in host memory. `l2Promotion` is
   /// CUtensorMapL2promotion's value.

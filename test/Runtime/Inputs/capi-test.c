@@ -59,6 +59,51 @@ static kvcacheLaunchConfig shape(int64_t blocks, int64_t threads) {
   return config;
 }
 
+/* After a fault the device is lost; memory is given back, and another device
+ * works. */
+static void fault(const char *streams) {
+  const char *settings[] = {"KVCACHE_DEVICE=sim", streams, NULL};
+  kvcacheLaunchConfig config = shape(1, 32);
+  kvcacheDevice device = NULL;
+  kvcacheModule module = NULL;
+  kvcacheKernel kernel = NULL;
+  kvcacheStream stream = NULL;
+  void *data = NULL, *more = NULL;
+  int factor = 3, count = 8, value = 5, i;
+  void *params[3];
+
+  params[0] = &data;
+  params[1] = &factor;
+  params[2] = &count;
+  for (i = 0; i < 2; ++i) {
+    must(kvcacheDeviceCreate(settings, &device), "create");
+    must(kvcacheModuleLoad(device, scalePtx, 0, &module), "load");
+    must(kvcacheModuleGetKernel(module, "scale", &kernel), "kernel");
+    must(kvcacheMemAlloc(device, 32, 0, &data), "allocate");
+    must(kvcacheStreamCreate(device, &stream), "stream");
+    count = 8;
+    must(kvcacheLaunch(kernel, &config, params, 3, stream), "launch");
+    must(kvcacheStreamSynchronize(stream), "wait");
+    config = shape(0, 32); /* Refused, which is no fault. */
+    wrong(kvcacheLaunch(kernel, &config, params, 3, stream), "refused");
+    must(kvcacheDeviceSynchronize(device), "wait");
+    config = shape(1, 32);
+    count = 9;
+    wrong(kvcacheLaunch(kernel, &config, params, 3, stream), "fault");
+    wrong(kvcacheLaunch(kernel, &config, params, 3, stream), "launch");
+    wrong(kvcacheStreamSynchronize(stream), "wait");
+    wrong(kvcacheStreamSynchronize(stream), "wait again");
+    wrong(kvcacheMemCopy(device, data, &value, 4, NULL), "copy");
+    wrong(kvcacheMemSet(device, data, 0, 4, 1, stream), "set");
+    wrong(kvcacheMemAlloc(device, 32, 0, &more), "allocate");
+    wrong(kvcacheHostRegister(device, &value, 4), "register");
+    wrong(kvcacheModuleLoad(device, scalePtx, 0, &module), "load");
+    wrong(kvcacheDeviceSynchronize(device), "device");
+    wrong(kvcacheMemFree(device, data, stream), "free");
+    must(kvcacheDeviceDestroy(device), "destroy");
+  }
+}
+
 int main(void) {
   const char *settings[] = {"KVCACHE_DEVICE=sim", "KVCACHE_SIM_TOOL=memcheck",
                             "KVCACHE_SIM_COUNT=1", "KVCACHE_SIM_STREAMS=late",
@@ -173,6 +218,8 @@ int main(void) {
   wrong(kvcacheLaunch(kernel, &config, params, 3, NULL), "unloaded");
   must(kvcacheDeviceDestroy(device), "destroy");
   wrong(kvcacheDeviceSynchronize(device), "destroyed device");
+  fault("KVCACHE_SIM_STREAMS=eager");
+  fault("KVCACHE_SIM_STREAMS=late");
   (void)other;
   return 0;
 }
