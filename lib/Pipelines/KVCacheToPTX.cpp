@@ -65,7 +65,12 @@ void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,
 
   if (options.instrument)
     pm.addPass(createInstrumentPass());
-  pm.addPass(createExpandKernelsPass());
+  ExpandKernelsPassOptions expand;
+  expand.threads = options.threads;
+  expand.chunks = options.chunks;
+  expand.blocksPerSM = options.blocksPerSM;
+  expand.maxBlocks = options.maxBlocks;
+  pm.addPass(createExpandKernelsPass(expand));
 
   // Lookups are shared and hoisted while they are still one operation each.
   pm.addPass(createCanonicalizerPass());

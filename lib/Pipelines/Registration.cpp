@@ -37,6 +37,23 @@ struct ToPTXTextOptions : public PassPipelineOptions<ToPTXTextOptions> {
   Option<std::string> toolkit{
       *this, "toolkit",
       llvm::cl::desc("Folder of the CUDA toolkit; searched for when empty")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("Threads of a block of a kernel operation at most"),
+      llvm::cl::init(0)};
+  Option<int64_t> chunks{
+      *this, "chunks",
+      llvm::cl::desc("Vectors that a thread of one has in flight"),
+      llvm::cl::init(0)};
+  Option<int64_t> blocksPerSM{
+      *this, "blocks-per-sm",
+      llvm::cl::desc("Blocks of a multiprocessor that registers are kept free "
+                     "for"),
+      llvm::cl::init(0)};
+  Option<int64_t> maxBlocks{
+      *this, "max-blocks",
+      llvm::cl::desc("Blocks in the first dimension of a grid at most"),
+      llvm::cl::init(0)};
   Option<bool> instrument{
       *this, "instrument",
       llvm::cl::desc("Check kernels, lookups and accesses at run time"),
@@ -66,6 +83,10 @@ buildFromText(OpPassManager &pm, StringRef text,
   options.optLevel = parsed.optLevel;
   options.output = parsed.output;
   options.toolkit = parsed.toolkit;
+  options.threads = parsed.threads;
+  options.chunks = parsed.chunks;
+  options.blocksPerSM = parsed.blocksPerSM;
+  options.maxBlocks = parsed.maxBlocks;
   options.instrument = parsed.instrument;
   options.lineInfo = parsed.lineInfo;
   buildKVCacheToPTXPipeline(pm, options);

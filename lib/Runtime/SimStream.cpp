@@ -49,8 +49,7 @@ Status StreamScheduler::perform(const std::function<Status()> &run,
 }
 
 void StreamScheduler::collect(std::string &errors, const Status &status) const {
-  if (status.ok() ||
-      (!errors.empty() && status.message() == lost().message()))
+  if (status.ok() || (!errors.empty() && status.message() == lost().message()))
     return;
   errors += (errors.empty() ? "" : "\n") + status.message();
 }

@@ -11,13 +11,12 @@
 // CHECK: .minnctapersm 2
 // Eight rows in flight: their addresses differ by constants.
 // CHECK: ld.global.nc.v4.b32 {{.*}}, [[[VALUES:%rd[0-9]+]]];
-// CHECK: ld.global.nc.b32 %r{{[0-9]+}}, [[[SCALES:%rd[0-9]+]]];
 // CHECK-NEXT: ld.global.nc.v4.b32 {{.*}}, [[[VALUES]]+2304];
-// CHECK-NEXT: ld.global.nc.b32 %r{{[0-9]+}}, [[[SCALES]]+16];
 // CHECK-COUNT-5: ld.global.nc.v4.b32 {{.*}}, [[[VALUES]]+
-// CHECK-NEXT: ld.global.nc.b32 %r{{[0-9]+}}, [[[SCALES]]+96];
 // CHECK-NEXT: ld.global.nc.v4.b32 {{.*}}, [[[VALUES]]+16128];
-// CHECK-NEXT: ld.global.nc.b32 %r{{[0-9]+}}, [[[SCALES]]+112];
+// One load reads the scales of the warp's rows.
+// CHECK: ld.global.nc.b32 [[SCALE:%r[0-9]+]], [%rd{{[0-9]+}}];
+// CHECK-COUNT-8: shfl.sync.idx.b32 %r{{[0-9]+}}, [[SCALE]],
 // CHECK-NEXT: bar.warp.sync
 // CHECK-COUNT-8: st.shared.v4.b32
 // CHECK-NEXT: bar.warp.sync

@@ -49,6 +49,9 @@ struct KVCacheToPTXOptions {
   std::vector<CompiledFile> *files = nullptr;
   /// Folder of the CUDA toolkit, or empty to search for it.
   std::string toolkit;
+  /// What kvcache-expand-kernels takes for operations without a `tuning`
+  /// attribute; 0 leaves the choice to the operation.
+  int64_t threads = 0, chunks = 0, blocksPerSM = 0, maxBlocks = 0;
   /// Check kernels, lookups and accesses at run time (kvcache-instrument).
   bool instrument = false;
   /// Write `.loc` directives with the lines of the program.

@@ -8,6 +8,8 @@
 #include "Divisibility.h"
 #include "Patterns.h"
 
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -64,12 +66,32 @@ struct Access {
     return access;
   }
 
+  /// Remarks that a vector of `type` takes several instructions, for nothing
+  /// says that it starts where one may.
+  void remarkWidth(Pool pool, Type type) const {
+    auto vector = dyn_cast<VectorType>(type);
+    if (!vector)
+      return;
+    int64_t bytes =
+        vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
+    int64_t wanted = std::min<int64_t>(16, bytes & -bytes);
+    int64_t proven = std::max(at.provenAlignment(pool, head, dim), alignment);
+    if (proven % wanted != 0)
+      emitRemark(b.getLoc())
+          << "accesses of " << proven << " bytes to " << bytes
+          << " side by side: layout, head and element prove "
+             "no larger alignment; say 'alignment' where "
+             "there is one";
+  }
+
   /// Loads a number or a vector of storage from (position, head, dim).
   Value load(Pool pool, Position position, Type type) const {
+    remarkWidth(pool, type);
     return at.load(pool, position, head, dim, type, alignment);
   }
 
   void store(Pool pool, Position position, Value value) const {
+    remarkWidth(pool, value.getType());
     at.store(pool, position, head, dim, value, alignment);
   }
 };
@@ -77,26 +99,6 @@ struct Access {
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
-
-/// A float or an integer code as f32, or as another float, rounding once.
-Value convertFloat(ImplicitLocOpBuilder &b, Value value, Type element) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == element)
-    return value;
-  Type to = withElement(value.getType(), element);
-  if (from.isInteger())
-    return arith::SIToFPOp::create(b, to, value);
-  unsigned fromWidth = from.getIntOrFloatBitWidth();
-  unsigned toWidth = element.getIntOrFloatBitWidth();
-  if (fromWidth < toWidth)
-    return arith::ExtFOp::create(b, to, value);
-  if (fromWidth > toWidth)
-    return arith::TruncFOp::create(b, to, value);
-  // Between f16 and bf16: exact in f32, then rounded.
-  Value wide = arith::ExtFOp::create(
-      b, withElement(value.getType(), b.getF32Type()), value);
-  return arith::TruncFOp::create(b, to, wide);
-}
 
 /// Bytes of two f4E2M1FN codes each as f32, the even element first.
 Value unpackF4(ImplicitLocOpBuilder &b, Value bytes) {

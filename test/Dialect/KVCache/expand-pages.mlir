@@ -25,8 +25,9 @@
 // CHECK: %[[TOTAL:.*]] = arith.muli %[[LAYERS]], %[[UNITS]]
 // CHECK: %[[UP:.*]] = arith.addi %[[TOTAL]]
 // CHECK: %[[TILES:.*]] = arith.divui %[[UP]], %[[TILE]]
+// CHECK: %[[FEW:.*]] = arith.minui %[[TILES]]
 // CHECK: %[[ATONCE:.*]] = arith.minui %[[N]]
-// CHECK: %[[BLOCKS:.*]] = arith.muli %[[ATONCE]], %[[TILES]]
+// CHECK: %[[BLOCKS:.*]] = arith.muli %[[ATONCE]], %[[FEW]]
 // CHECK: %[[SOME:.*]] = arith.cmpi ne, %[[BLOCKS]], %[[C0]]
 // CHECK: scf.if %[[SOME]]
 // CHECK: gpu.launch_func @copy_copy_pages::@copy_copy_pages blocks in (%[[BLOCKS]],

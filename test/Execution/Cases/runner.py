@@ -32,10 +32,13 @@ class Program:
 
 
 class Runner:
-    """`chips` are tried one after another; `tools` are the simulator's checks."""
+    """Runs for `chip`; `tools` are the simulator's checks, `max_blocks` the blocks
+    of a launch at most (0: as many as there are)."""
 
-    def __init__(self, build, chip, tools="", keep=None, timeout=600):
+    def __init__(self, build, chip, tools="", keep=None, timeout=600, max_blocks=0):
         self.tool = pathlib.Path(build) / "bin" / "kvcache-run"
+        self.opt = pathlib.Path(build) / "bin" / "kvcache-opt"
+        self.max_blocks = max_blocks
         self.chip, self.tools, self.keep = chip, tools, keep
         self.timeout = timeout
 
@@ -45,7 +48,8 @@ class Runner:
                                   timeout=self.timeout, stdin=subprocess.DEVNULL,
                                   errors="replace")
         except subprocess.TimeoutExpired:
-            raise RunFailed(f"kvcache-run did not end within {self.timeout} s")
+            raise RunFailed(f"{pathlib.Path(command[0]).name} did not end within "
+                            f"{self.timeout} s")
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
             first = next((n for n, line in enumerate(lines)
@@ -57,7 +61,8 @@ class Runner:
             # What the dialect says of an option that it does not have.
             if re.search(r"error: .*(not supported|unsupported)", text):
                 raise Unsupported(text)
-            raise RunFailed(f"kvcache-run ended with {done.returncode}: {text}")
+            raise RunFailed(f"{pathlib.Path(command[0]).name} ended with "
+                            f"{done.returncode}: {text}")
 
     def run(self, name, program):
         """Arrays by name; of a sparse one its pages that are not zero, as
@@ -88,6 +93,9 @@ class Runner:
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
                 (kept / "command").write_text(
                     " ".join(command).replace(str(folder), str(kept)) + "\n")
+            if self.max_blocks:
+                self._call([str(self.opt), str(text), "-o", str(text),
+                            f"--kvcache-expand-kernels=max-blocks={self.max_blocks}"])
             self._call(command)
             results = {}
             for argument, array in program.arguments:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bytes that W1 to W7 move, by the simulator's counters.
 
-usage: traffic.py FOLDER KVCACHE_RUN PROGRAM WORK
+usage: traffic.py FOLDER KVCACHE_RUN PROGRAM WORK [CHIP]
 Prints JSON: bytes that the sectors moved hold, bytes that the work needs, bank
 conflicts. Pages lie in random order, the last one of a sequence is partial.
 """
@@ -13,7 +13,8 @@ import sys
 
 import numpy as np
 
-SEQUENCES, TOKENS, LAYERS = 4, 300, 2
+# As in the full-size works, few pages are partial.
+SEQUENCES, TOKENS, LAYERS = 2, 1500, 2
 
 
 def pools(sides, page, row, scales_a_token):
@@ -43,6 +44,8 @@ def rows(count, heads, size):
 def instance(work):
     """Arguments by name, and the bytes that have to be moved."""
     tokens = SEQUENCES * TOKENS
+    # A row that is appended is named by its sequence and position.
+    named = 8
     where = {"sequences": np.repeat(np.arange(SEQUENCES, dtype=np.uint32), TOKENS),
              "positions": np.tile(np.arange(TOKENS, dtype=np.uint32), SEQUENCES)}
     if work in ("w1", "w2", "w2b"):
@@ -59,13 +62,13 @@ def instance(work):
         arrays["blocks"] = codes.view(np.uint16).reshape(*codes.shape[:4], 8, 128)
         arrays |= where | {"keys": rows(tokens, 8, 128),
                            "values": rows(tokens, 8, 128)}
-        needed = tokens * 2 * 2 * 2048
+        needed = tokens * (2 * 2 * 2048 + named)
     elif work == "w4":
         codes, arrays = pools(2, 16, 1024, 8)
         arrays["blocks"] = codes.reshape(*codes.shape[:4], 8, 128)
         arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], 8, 1)
         arrays |= where | {"keys": rows(tokens, 8, 128)}
-        needed = tokens * (2048 + 1024 + 32)
+        needed = tokens * (2048 + 1024 + 32 + named)
     elif work in ("w6", "w6b", "w6m"):
         return attention(work)
     elif work == "w7":
@@ -84,7 +87,7 @@ def instance(work):
         codes, arrays = pools(1, 64, 656, 0)
         arrays["blocks"] = codes.reshape(*codes.shape[:3], 64 * 656)
         arrays |= where | {"keys": rows(tokens, 1, 576)}
-        needed = tokens * (1152 + 656)
+        needed = tokens * (1152 + 656 + named)
     return arrays, needed
 
 
@@ -128,14 +131,14 @@ def with_main(program, work):
         f"  call @{work}({names}) : ({types}) -> ()", "  return", "}", ""])
 
 
-def main(folder, run, program, work):
+def main(folder, run, program, work, chip="sm_90a"):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     arrays, needed = instance(work)
     names, text = with_main(pathlib.Path(program).read_text(), work)
     source = folder / f"{work}.mlir"
     source.write_text(text)
-    command = [run, source, "--device=sim", "--chip=sm_90a", "--count"]
+    command = [run, source, "--device=sim", f"--chip={chip}", "--count"]
     for name in names:
         if name == "layer":
             command.append("--arg=index:1")
@@ -150,9 +153,9 @@ def main(folder, run, program, work):
     sectors = sum(map(int, re.findall(r"global (?:load|store).*?(\d+) sectors",
                                       total)))
     conflicts = re.search(r"(\d+) conflicts", total)
-    json.dump({"moved": 32 * sectors, "needed": needed,
-               "conflicts": int(conflicts[1]) if conflicts else 0}, sys.stdout)
+    return {"moved": 32 * sectors, "needed": needed,
+            "conflicts": int(conflicts[1]) if conflicts else 0}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    json.dump(main(*sys.argv[1:]), sys.stdout)

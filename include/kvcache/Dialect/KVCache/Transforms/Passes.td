@@ -23,7 +23,9 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
     between two kernels.
 
     `threads`, `chunks` and `blocks-per-sm` are defaults for operations without a
-    `tuning` attribute; 0 leaves the choice to the operation.
+    `tuning` attribute; 0 leaves the choice to the operation. Where there is more
+    work than the first dimension of a grid holds blocks (`max-blocks`, by default
+    2^31 - 1), the second one counts on, or blocks go on to more of it in turn.
 
     **Errors:** a kernel operation inside device code.
   }];
@@ -34,6 +36,8 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
            "Vectors that a thread has in flight">,
     Option<"blocksPerSM", "blocks-per-sm", "int64_t", /*default=*/"0",
            "Blocks of a multiprocessor that registers are kept free for">,
+    Option<"maxBlocks", "max-blocks", "int64_t", /*default=*/"0",
+           "Blocks in the first dimension of a grid at most">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",

@@ -31,6 +31,25 @@ Value mlir::kvcache::operandOf(ImplicitLocOpBuilder &b, Value cache,
   return ScalesMHAOperandOp::create(b, cache);
 }
 
+void mlir::kvcache::remarkIndexWidth(Location location, RowForm form,
+                                     OperandRange rows, OutOfRange policy) {
+  if (form == RowForm::slots) {
+    for (Value list : rows)
+      if (cast<MemRefType>(list.getType()).getElementType().isInteger(64)) {
+        emitRemark(location)
+            << "slots are divided in 64 bits: " << list.getType()
+            << " has more than 32";
+        return;
+      }
+  } else if (form != RowForm::positions && policy != OutOfRange::assume) {
+    emitRemark(location)
+        << "positions are computed in 64 bits: under '"
+        << stringifyOutOfRange(policy)
+        << "' nothing promises that lengths and new rows add up "
+           "to less than 2^32";
+  }
+}
+
 void mlir::kvcache::requireRows(ImplicitLocOpBuilder &host, RowForm form,
                                 OperandRange rows, ValueRange tensors,
                                 unsigned leadingRank, Value cache) {
@@ -164,17 +183,29 @@ void RowMap::at(Value row, Value cache, bool needScales,
   });
 }
 
+bool RowMap::areTogether(OperandRange targets) {
+  return llvm::all_equal(llvm::map_range(targets, [](Value target) -> Value {
+    GetPagedCacheOp collection = getCollectionOp(target);
+    return collection ? collection.getCollection() : target;
+  }));
+}
+
+bool RowMap::canFind(RowForm form, OperandRange targets) {
+  return (form == RowForm::positions || form == RowForm::slots) &&
+         areTogether(targets);
+}
+
+Destinations RowMap::find(Value row, Value cache, bool needScales) {
+  Destinations found;
+  at(row, cache, needScales, [&](Destinations to) { found = to; });
+  return found;
+}
+
 void RowMap::atAll(Value row, ValueRange caches, OperandRange targets,
                    bool needScales,
                    function_ref<void(unsigned, Destinations)> body,
                    bool needValues) {
-  // Keys and values of one collection share tables and blocks.
-  bool together =
-      llvm::all_equal(llvm::map_range(targets, [](Value target) -> Value {
-        GetPagedCacheOp collection = getCollectionOp(target);
-        return collection ? collection.getCollection() : target;
-      }));
-  if (together)
+  if (areTogether(targets))
     return at(
         row, caches.front(), needScales,
         [&](Destinations to) {

@@ -41,6 +41,16 @@ public:
   void at(Value row, Value cache, bool needScales,
           function_ref<void(Destinations)> body, bool needValues = true);
 
+  /// Whether `targets` are of one collection, so that they share tables and
+  /// blocks.
+  static bool areTogether(OperandRange targets);
+
+  /// Whether `find` knows `form`, and all of `targets` have one destination.
+  static bool canFind(RowForm form, OperandRange targets);
+  /// What `at` would call its body with, where that does not depend on a
+  /// condition.
+  Destinations find(Value row, Value cache, bool needScales);
+
   /// Calls `body` for each of `caches` in the kernel, which are `targets` on
   /// the host. Those of one layer of one collection share the look-up.
   void atAll(Value row, ValueRange caches, OperandRange targets,
@@ -79,6 +89,11 @@ void requireRows(ImplicitLocOpBuilder &host, RowForm form, OperandRange rows,
 /// row `row` (`index`) lies, by bisection: `i32`. There is one.
 Value emitFindSequence(ImplicitLocOpBuilder &b, Value offsets, Value row,
                        Value count);
+
+/// Remarks that destinations of `form` need arithmetic of 64 bits, where they
+/// do.
+void remarkIndexWidth(Location location, RowForm form, OperandRange rows,
+                      OutOfRange policy);
 
 /// Calls `body` under `condition`, or without one where it is null.
 void emitIf(ImplicitLocOpBuilder &b, Value condition,

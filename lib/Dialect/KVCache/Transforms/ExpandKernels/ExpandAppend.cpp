@@ -13,8 +13,8 @@
 
 #include "Destinations.h"
 #include "ExpandKernels.h"
-#include "Numbers.h"
 #include "RowUnits.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -125,7 +125,8 @@ void AppendKernel::emit() {
       hasScales ? layout.getNumHeads() * layout.getScaleSlots() : 0;
   RowUnits units(std::max(vectors.count, scaleUnits), tuning.threads,
                  tuning.chunks);
-  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM);
+  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   b = &builder.body();
   Arith arith(*b);
 
@@ -180,10 +181,20 @@ LogicalResult mlir::kvcache::expandAppend(AppendOp op, Tuning defaults) {
   SmallVector<Value> sources(op.getSources());
   SmallVector<Value> tensors = sources;
   llvm::append_range(tensors, op.getScales());
+  remarkIndexWidth(op.getLoc(), op.getForm(), op.getRows(), op.getPolicy());
   requireRows(host, op.getForm(), op.getRows(), tensors, op.getLeadingRank(),
               op.getTargets().front());
-  emitForAlignment(host, sources, [&](int64_t alignment) {
-    AppendKernel(host, op, tuning, alignment).emit();
-  });
+  LayoutAttr layout = kvcache::getLayout(op.getTargets().front().getType());
+  remarkRowWidth(op.getLoc(), "appends", PoolLayout::get(layout, Pool::values),
+                 op.getSources());
+  bool isFlat = RowVectors(PoolLayout::get(layout, Pool::values),
+                           op.getSources(), maxAccessBytes)
+                    .flat;
+  emitForAlignment(
+      host, sources,
+      [&](int64_t alignment) {
+        AppendKernel(host, op, tuning, alignment).emit();
+      },
+      isFlat);
   return success();
 }

@@ -28,7 +28,8 @@ static void emitAppendScales(ImplicitLocOpBuilder &host, AppendScalesOp op,
     vectors.count = pool.heads * pool.inner;
   }
   RowUnits units(vectors.count, tuning.threads);
-  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM);
+  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
 
   SmallVector<Value> lead, caches;
@@ -93,8 +94,13 @@ LogicalResult mlir::kvcache::expandAppendScales(AppendScalesOp op,
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
   SmallVector<Value> scales(op.getScales());
+  remarkIndexWidth(op.getLoc(), op.getForm(), op.getRows(), op.getPolicy());
   requireRows(host, op.getForm(), op.getRows(), scales, op.getLeadingRank(),
               op.getTargets().front());
+  LayoutAttr layout = getLayout(op.getTargets().front().getType());
+  if (layout.getSwizzle() == ScaleSwizzle::none)
+    remarkRowWidth(op.getLoc(), "appends scales",
+                   PoolLayout::get(layout, Pool::scales), op.getScales());
   emitForAlignment(host, scales, [&](int64_t alignment) {
     emitAppendScales(host, op, tuning, alignment);
   });

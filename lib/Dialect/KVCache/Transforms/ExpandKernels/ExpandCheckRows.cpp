@@ -98,40 +98,50 @@ void CheckRowsKernel::emit() {
   if (lead.size() == 2)
     rows = hostArith.mul(lead[0], lead[1]);
   RowUnits units(/*width=*/1, tuning.threads);
-  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM);
+  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   b = &builder.body();
-  cache = builder.take(op.getTargets().front());
-  LayoutAttr layout = getLayout(cache.getType());
+  LayoutAttr layout = getLayout(op.getTargets().front().getType());
+  SmallVector<Value> caches;
+  for (Value target : op.getTargets())
+    caches.push_back(builder.take(target));
+  // Those of one collection have their blocks in common.
+  if (RowMap::areTogether(op.getTargets()))
+    caches.resize(1);
   bool scales = layout.isQuantized() && layout.hasSeparatePools();
   OutOfRange policy = op.getPolicy();
   RowMap map(builder, op.getForm(), op.getRows(), lead,
              policy == OutOfRange::skip ? policy : OutOfRange::assume);
-  if (policy != OutOfRange::skip)
-    map.onToken = [&](Value row, Value batch, Value page) {
-      Value batches = BatchSizeOp::create(*b, cache);
-      Value columns = TableColumnsOp::create(*b, cache);
-      auto atLeast = [&](Value value, Value size) {
-        return arith::CmpIOp::create(*b, arith::CmpIPredicate::uge, value, size)
-            .getResult();
-      };
-      report(atLeast(batch, batches),
-             "row %llu goes to sequence %llu, but the table has %llu",
-             ValueRange{row, batch, batches});
-      report(atLeast(page, columns),
-             "row %llu goes to page %llu of its sequence, but the table has "
-             "%llu columns",
-             ValueRange{row, page, columns});
+  auto checkToken = [&](Value row, Value batch, Value page) {
+    Value batches = BatchSizeOp::create(*b, cache);
+    Value columns = TableColumnsOp::create(*b, cache);
+    auto atLeast = [&](Value value, Value size) {
+      return arith::CmpIOp::create(*b, arith::CmpIPredicate::uge, value, size)
+          .getResult();
     };
+    report(atLeast(batch, batches),
+           "row %llu goes to sequence %llu, but the table has %llu",
+           ValueRange{row, batch, batches});
+    report(atLeast(page, columns),
+           "row %llu goes to page %llu of its sequence, but the table has "
+           "%llu columns",
+           ValueRange{row, page, columns});
+  };
   units.forEachRow(builder, rows, [&](Value row, Value) {
-    map.at(row, cache, scales, [&](Destinations to) {
-      if (policy != OutOfRange::skip) {
-        checkBlock(row, to.values, Pool::values);
-        if (scales)
-          checkBlock(row, to.scales, Pool::scales);
-      }
-      map.onToken = nullptr;
-      checkUnique(map, row, to, scales);
-    });
+    for (Value target : caches) {
+      cache = target;
+      if (policy != OutOfRange::skip)
+        map.onToken = checkToken;
+      map.at(row, cache, scales, [&](Destinations to) {
+        if (policy != OutOfRange::skip) {
+          checkBlock(row, to.values, Pool::values);
+          if (scales)
+            checkBlock(row, to.scales, Pool::scales);
+        }
+        map.onToken = nullptr;
+        checkUnique(map, row, to, scales);
+      });
+    }
   });
   builder.launch(units.blocks(host, rows));
 }

@@ -90,7 +90,8 @@ Compaction::Compaction(ImplicitLocOpBuilder &host, CompactOp op,
 }
 
 Compaction::Kernel::Kernel(Compaction &of, int64_t threads)
-    : builder(of.host, of.op, threads, /*blocksPerSM=*/0), b(builder.body()),
+    : builder(of.host, of.op, threads, /*blocksPerSM=*/0, of.tuning.maxBlocks),
+      b(builder.body()),
       workspace(builder.takeTensor(of.op.getWorkspace(), /*readOnly=*/false)),
       order(builder, workspace, of.orderStart, of.blocks) {
   Arith arith(b);

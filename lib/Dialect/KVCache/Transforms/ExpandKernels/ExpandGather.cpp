@@ -13,14 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Destinations.h"
-#include "ExpandKernels.h"
-#include "GatherPages.h"
-#include "Numbers.h"
-#include "PageCut.h"
+#include "GatherKernel.h"
 #include "RowUnits.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -30,97 +27,8 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-namespace {
-
-/// One version of the kernel, for rows of tensors that start at multiples of a
-/// number of bytes.
-class GatherKernel {
-public:
-  GatherKernel(ImplicitLocOpBuilder &host, GatherOp op, Tuning tuning,
-               int64_t rowAlignment);
-  void emit();
-
-private:
-  /// The vector of a row that is a thread's.
-  struct Column {
-    Stretch stretch;
-    /// `i32`: the head, the element (of a pool's storage) in it, and one that
-    /// has the same scales.
-    Value head, storage, scaled;
-    /// `index`: bytes from the start of the tensor, in the page's first row.
-    Value place;
-  };
-
-  /// The next row of a column (`i32`) and, where it matters, bits of what was
-  /// met before it whose products may be wrong where the chip takes the liberty
-  /// of `kvcache.scale_limit` (`i32`; see `addDoubts`).
-  struct State {
-    Value row, doubts;
-  };
-  bool hasDoubts(const Stretch &stretch) const;
-  Value addDoubts(Value doubts, ArrayRef<Value> codes,
-                  ArrayRef<SmallVector<Value>> scales);
-  Value areAnyDoubts(Value doubts);
-
-  /// Vectors whose numbers take two stores: neighbours exchange halves, so that
-  /// a store of both fills a sector. Through memory that the block shares,
-  /// which costs less than shuffles and selects.
-  struct Stage {
-    /// `memref` of storage, and where in it the thread writes (`i32`).
-    Value memory, write;
-    std::optional<Stretch> half;
-    /// The halves of the pair's two vectors that are the thread's, and where it
-    /// reads them.
-    SmallVector<Column, 2> parts;
-    SmallVector<Value, 2> reads;
-    /// Whether the pair's vectors share one scale.
-    bool oneScale;
-  };
-  bool isStaged(const Stretch &stretch, int64_t rows) const;
-  Stage makeStage(const Column &column, const GatherPage &page, int64_t rows);
-  Value copyStaged(const Stage &stage, const Column &column,
-                   const GatherPage &page, ArrayRef<Value> rows, Value doubts);
-  /// From `state` on by `advance` while `reach` rows on is before `end`; `body`
-  /// gives the doubts.
-  State whileRows(State state, int64_t reach, int64_t advance, Value end,
-                  function_ref<Value(Value row, Value doubts)> body);
-  /// Copies rows of a column; the doubts.
-  Value copyRows(const Column &column, const GatherPage &page,
-                 ArrayRef<Value> rows, Value doubts, bool exact);
-  void copyColumn(const Column &column, const GatherPage &page, Value firstRow,
-                  int64_t rowStep);
-  Value read(Pool pool, Type type, const Column &column, const GatherPage &page,
-             Value row, Value dim);
-  Value loadCodes(const Column &column, const GatherPage &page, Value row);
-  /// One for each run of elements that surely share one.
-  SmallVector<Value> loadScales(const Column &column, const GatherPage &page,
-                                Value row);
-  /// `exact` says that the product must not be reassociated.
-  Value convert(const Column &column, Value codes, ArrayRef<Value> scales,
-                bool exact);
-  const Tensor &tensorOf(const Stretch &stretch) const {
-    return stretch.pool == Pool::scales ? scalesOut : out;
-  }
-  Value placeOf(const Column &column, const GatherPage &page);
-  void store(const Column &column, Value row, Value numbers);
-  /// Elements that share a scale from a multiple of a vector's elements on.
-  int64_t scaleRun(const Stretch &stretch) const;
-
-  ImplicitLocOpBuilder &host;
-  GatherOp op;
-  Tuning tuning;
-  LayoutAttr layout;
-  SmallVector<Stretch> stretches;
-  PageCut cut;
-  /// In the kernel.
-  KernelBuilder *builder = nullptr;
-  ImplicitLocOpBuilder *b = nullptr;
-  Value cache, globalScale;
-  Tensor out, scalesOut;
-};
-
 /// The parts of a row that are copied, the codes first.
-SmallVector<Stretch> stretchesOf(GatherOp op, int64_t rowAlignment) {
+static SmallVector<Stretch> stretchesOf(GatherOp op, int64_t rowAlignment) {
   auto type = op.getSource().getType();
   LayoutAttr layout = kvcache::getLayout(type);
   Side side = cast<CacheType>(type).getSide();
@@ -273,105 +181,6 @@ void GatherKernel::store(const Column &column, Value row, Value numbers) {
   }
 }
 
-/// Memory that blocks share without asking for more.
-static constexpr int64_t sharedBytes = 48 * 1024;
-
-/// Rows in flight where there are not as many as a thread takes at a time.
-static constexpr int64_t fewRows = 4;
-
-bool GatherKernel::isStaged(const Stretch &stretch, int64_t rows) const {
-  int64_t outBytes = stretch.outType.getIntOrFloatBitWidth() / 8;
-  return stretch.pool == Pool::values &&
-         stretch.poolAlignment() == Stretch::maxBytes &&
-         stretch.numbers * outBytes == 2 * Stretch::maxBytes &&
-         stretch.perHead() % 2 == 0 && cut.keepsWarpsTogether() &&
-         rows * cut.threads() * Stretch::maxBytes <= sharedBytes;
-}
-
-GatherKernel::Stage GatherKernel::makeStage(const Column &column,
-                                            const GatherPage &page,
-                                            int64_t rows) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  const Stretch &stretch = column.stretch;
-  Stage stage;
-  stage.memory = builder->shareMemory(stretch.shape.storageType,
-                                      rows * cut.threads() * stretch.lanes,
-                                      Stretch::maxBytes);
-  Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
-  auto bits = [&](Value value, int64_t mask) -> Value {
-    return arith::AndIOp::create(b, value, arith.i32(mask));
-  };
-  Value odd = bits(thread, 1);
-  stage.write = arith.mul(thread, stretch.lanes);
-  // Eight threads on, halves are read in the other order: else these would
-  // come from the same banks.
-  Value turn = bits(b.createOrFold<arith::ShRUIOp>(thread, arith.i32(3)), 1);
-  stage.half = stretch;
-  stage.half->lanes /= 2;
-  stage.half->numbers /= 2;
-  // The first vector of the pair's, in the head and in the memory.
-  Value storage = arith.sub(column.storage, arith.mul(odd, stretch.lanes));
-  Value memory = arith.sub(stage.write, arith.mul(odd, stretch.lanes));
-  int64_t pairNumbers = 2 * stretch.numbers;
-  stage.oneScale =
-      layout.isQuantized() && (layout.getScaleSlots() == 1 ||
-                               layout.getGranularity() % pairNumbers == 0);
-  for (bool second : {false, true}) {
-    Value vector = turn;
-    if (second)
-      vector = arith::XOrIOp::create(b, turn, arith.i32(1));
-    Value inPair = arith.add(arith.mul(vector, stretch.lanes),
-                             arith.mul(odd, stage.half->lanes));
-    Value at = arith.add(storage, inPair);
-    Column part = {*stage.half, column.head, at, stage.oneScale ? storage : at,
-                   Value()};
-    part.place = placeOf(part, page);
-    stage.parts.push_back(part);
-    stage.reads.push_back(arith.add(memory, inPair));
-  }
-  return stage;
-}
-
-Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
-                               const GatherPage &page, ArrayRef<Value> rows,
-                               Value doubts) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  int64_t rowSize = cut.threads() * column.stretch.lanes;
-  SmallVector<Value> codes;
-  SmallVector<SmallVector<Value>> scales;
-  for (Value row : rows) {
-    codes.push_back(loadCodes(column, page, row));
-    for (const Column &part : ArrayRef(stage.parts).drop_back(stage.oneScale))
-      scales.push_back(loadScales(part, page, row));
-  }
-  auto place = [&](Value at, int64_t row) {
-    return arith.add(arith.toIndex(at), row * rowSize);
-  };
-  // What was there is read. All of a warp are here: rows are whole steps.
-  Value all = arith.i32(-1);
-  NVVM::SyncWarpOp::create(b, all);
-  for (auto [row, code] : llvm::enumerate(codes))
-    vector::StoreOp::create(
-        b, code, stage.memory, ValueRange{place(stage.write, row)},
-        /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes));
-  NVVM::SyncWarpOp::create(b, all);
-  auto type =
-      VectorType::get({stage.half->lanes}, stage.half->shape.storageType);
-  for (auto [number, row] : llvm::enumerate(rows))
-    for (auto [half, part] : llvm::enumerate(stage.parts)) {
-      Value code = vector::LoadOp::create(
-          b, type, stage.memory, ValueRange{place(stage.reads[half], number)},
-          /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes / 2));
-      store(part, row,
-            convert(part, code,
-                    stage.oneScale ? scales[number] : scales[2 * number + half],
-                    /*exact=*/false));
-    }
-  return addDoubts(doubts, codes, scales);
-}
-
 bool GatherKernel::hasDoubts(const Stretch &stretch) const {
   return stretch.pool == Pool::values && layout.isQuantized() &&
          isa<Float8E4M3FNType>(layout.getDtype());
@@ -509,22 +318,29 @@ void GatherKernel::copyColumn(const Column &column, const GatherPage &page,
   int64_t together = std::min<int64_t>(
       tuning.chunks, llvm::divideCeil(layout.getPageSize(), rowStep));
   if (together > 1 && isStaged(column.stretch, together)) {
-    stage = makeStage(column, page, together);
-    // From step to step of all threads, so that warps stay together.
-    int64_t step = together * rowStep;
+    stage = makeStage(column, page, firstRow, rowStep, together);
+    // From step to step of all threads, so that warps stay together: whole
+    // ones, then what is left.
     state.row = arith.i32(0);
-    state = whileRows(
-        state, step - 1, step, page.copied, [&](Value row, Value doubts) {
-          return copyStaged(*stage, column, page,
-                            rowsFrom(arith.add(row, firstRow), together),
-                            doubts);
-        });
-    state.row = arith.add(state.row, firstRow);
-    together = std::min(together - 1, fewRows);
+    auto copySteps = [&](int64_t count, bool isWhole) {
+      int64_t step = count * rowStep;
+      state = whileRows(state, isWhole ? step - 1 : 0, step, page.copied,
+                        [&](Value row, Value doubts) {
+                          return copyStaged(*stage, column, page, row, count,
+                                            isWhole, doubts);
+                        });
+    };
+    copySteps(together, /*isWhole=*/true);
+    copySteps(std::min(together, fewRows), /*isWhole=*/false);
+    // The first of the thread's rows that hold no token.
+    Value end = b.createOrFold<arith::MaxUIOp>(page.copied, firstRow);
+    Value whole = arith.ceilDiv(arith.sub(end, firstRow), rowStep);
+    state.row = arith.add(firstRow, arith.mul(whole, rowStep));
+  } else {
+    if (together > 1)
+      state = copy(state, together, /*exact=*/false);
+    state = copy(state, 1, /*exact=*/false);
   }
-  if (together > 1)
-    state = copy(state, together, /*exact=*/false);
-  state = copy(state, 1, /*exact=*/false);
   if (state.doubts) {
     // All over again, taking no liberty.
     emitIf(b, areAnyDoubts(state.doubts),
@@ -544,7 +360,8 @@ void GatherKernel::copyColumn(const Column &column, const GatherPage &page,
 }
 
 void GatherKernel::emit() {
-  KernelBuilder builder(host, op, cut.threads(), tuning.blocksPerSM);
+  KernelBuilder builder(host, op, cut.threads(), tuning.blocksPerSM,
+                        tuning.maxBlocks);
   this->builder = &builder;
   b = &builder.body();
   GatherPages pages(builder, op, cut);
@@ -578,13 +395,18 @@ void GatherKernel::emit() {
   builder.launch(pages.blocks());
 }
 
-} // namespace
-
 LogicalResult mlir::kvcache::expandGather(GatherOp op, Tuning defaults) {
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
-  emitForAlignment(host, {op.getOut()}, [&](int64_t alignment) {
-    GatherKernel(host, op, tuning, alignment).emit();
-  });
+  for (const Stretch &stretch : stretchesOf(op, maxAccessBytes))
+    if (stretch.pool != Pool::scales)
+      stretch.remarkWidth(op.getLoc());
+  bool isFlat = stretchesOf(op, maxAccessBytes).front().isFlat();
+  emitForAlignment(
+      host, {op.getOut()},
+      [&](int64_t alignment) {
+        GatherKernel(host, op, tuning, alignment).emit();
+      },
+      isFlat);
   return success();
 }

@@ -6,6 +6,8 @@
 
 #include "ExpandKernels.h"
 
+#include "KernelBuilder.h"
+
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,7 +36,8 @@ Tuning Tuning::get(TuningAttr attr, Tuning defaults) {
   };
   return {choose(attr.getThreads(), defaults.threads),
           choose(attr.getChunks(), defaults.chunks),
-          choose(attr.getBlocksPerSm(), defaults.blocksPerSM)};
+          choose(attr.getBlocksPerSm(), defaults.blocksPerSM),
+          defaults.maxBlocks};
 }
 
 namespace {
@@ -43,6 +46,14 @@ struct ExpandKernelsPass
   using ExpandKernelsPassBase::ExpandKernelsPassBase;
 
   void runOnOperation() override {
+    auto emitError = [&] { return getOperation().emitError(); };
+    if (failed(TuningAttr::verify(emitError, threads, chunks, blocksPerSM)))
+      return signalPassFailure();
+    if (maxBlocks < 0 || maxBlocks > KernelBuilder::maxGrid) {
+      emitError() << "expected max-blocks from 0 to " << KernelBuilder::maxGrid
+                  << ", got " << int64_t(maxBlocks);
+      return signalPassFailure();
+    }
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (op->hasTrait<KernelOpTrait>())
@@ -64,7 +75,8 @@ struct ExpandKernelsPass
   Tuning tuning(Tuning preferred) const {
     return {threads ? threads : preferred.threads,
             chunks ? chunks : preferred.chunks,
-            blocksPerSM ? blocksPerSM : preferred.blocksPerSM};
+            blocksPerSM ? blocksPerSM : preferred.blocksPerSM,
+            maxBlocks ? maxBlocks : preferred.maxBlocks};
   }
 
   LogicalResult expand(Operation *op) {

@@ -14,6 +14,8 @@ namespace mlir::kvcache {
 /// What is tuned, with a value for everything.
 struct Tuning {
   int64_t threads, chunks, blocksPerSM;
+  /// Blocks of a grid in its first dimension at most.
+  int64_t maxBlocks = (int64_t(1) << 31) - 1;
 
   /// What `attr` (may be null) says, else `defaults`.
   static Tuning get(TuningAttr attr, Tuning defaults);

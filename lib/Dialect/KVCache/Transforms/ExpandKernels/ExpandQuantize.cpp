@@ -11,18 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Destinations.h"
-#include "ExpandKernels.h"
-#include "GranuleCut.h"
-#include "Numbers.h"
-#include "RowElements.h"
-#include "RowUnits.h"
-#include "ScaleRule.h"
-#include "TurnRows.h"
+#include "QuantizeKernel.h"
+#include "WidthRemarks.h"
+
+#include "../Instrument.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>
@@ -30,92 +26,8 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-namespace {
-
-/// What the operations that quantise say.
-struct Request {
-  Operation *op;
-  OutOfRange policy;
-  OperandRange sources, targets, rows;
-  RowForm form;
-  unsigned leadingRank;
-  /// None of an operation that stores numbers as they are.
-  QuantizationAttr quantization;
-  Value globalScale;
-  TuningAttr tuning;
-  TurnRequest turn;
-
-  LayoutAttr layout() const { return getLayout(targets.front().getType()); }
-};
-
-/// A cell of a thread.
-struct Cell {
-  /// The lane in the row. An i1, null for always, says whether there is one.
-  Value unit, exists;
-  RowElements::Head head;
-  /// First granule of the cell in its head, `i32`.
-  Value granule;
-  LaneGroup group;
-  /// The vectors that are held.
-  SmallVector<Value> vectors;
-};
-
-/// One version of the kernel, for rows that start at multiples of a number of
-/// bytes.
-class QuantizeKernel {
-public:
-  QuantizeKernel(ImplicitLocOpBuilder &host, const Request &request,
-                 Tuning tuning, int64_t rowAlignment);
-  void emit();
-
-private:
-  void writeRow(unsigned target, Destinations to, const RowElements::Head &row,
-                Value thread);
-  void writeTail(unsigned target, Destination to, const RowElements::Head &row,
-                 Value thread);
-  void writeCells(unsigned target, Destinations to,
-                  MutableArrayRef<Cell> cells);
-  void writeLoopedCell(unsigned target, Destinations to, Cell &cell);
-  void finishCell(unsigned target, Destinations to, Cell &cell);
-  void storeScales(unsigned target, Destination to, const Cell &cell,
-                   ArrayRef<ScaleRule::Scale> scales);
-  void storeCodes(unsigned target, Destination to, const Cell &cell, Value step,
-                  Value codes);
-
-  Cell cellAt(const RowElements::Head &row, Value unit, Value exists);
-  /// Whether vector `step` of a lane of the cell is there; null for always.
-  Value hasVector(const Cell &cell, Value step);
-  /// Where vector `step` of a lane starts: its head and its element.
-  std::pair<Value, Value> place(const Cell &cell, Value step);
-  Value loadVector(unsigned target, const Cell &cell, Value step);
-  Value numbersOf(Value vector) {
-    return convertFloat(*b, vector, b->getF32Type());
-  }
-  Value largestOfCell(const Cell &cell, Value amax);
-  Stretch codes() const { return {0, layout.getQuantizedSize()}; }
-
-  ImplicitLocOpBuilder &host;
-  const Request &request;
-  Tuning tuning;
-  LayoutAttr layout;
-  PoolLayout pool;
-  int64_t rowAlignment;
-  /// Whether elements count on over heads, in sources and pool.
-  bool isFlat;
-  GranuleCut cut;
-  /// Lanes of a row.
-  int64_t width;
-  RowUnits units;
-  /// Whether conditions on rows and cells hold for whole warps.
-  bool hasWholeWarps;
-  /// In the kernel.
-  ImplicitLocOpBuilder *b = nullptr;
-  SmallVector<Value> caches;
-  SmallVector<RowElements, 2> sources;
-  std::optional<ScaleRule> rule;
-};
-
-} // namespace
+/// Rows that a warp looks up together.
+static constexpr int64_t bundle = 4;
 
 static int64_t elementBytes(ValueRange tensors) {
   int64_t bytes = 0;
@@ -135,7 +47,7 @@ static int64_t threadsOfRow(int64_t width, int64_t chunks) {
 }
 
 QuantizeKernel::QuantizeKernel(ImplicitLocOpBuilder &host,
-                               const Request &request, Tuning tuning,
+                               const QuantizeRequest &request, Tuning tuning,
                                int64_t rowAlignment)
     : host(host), request(request), tuning(tuning), layout(request.layout()),
       pool(PoolLayout::get(layout, Pool::values)), rowAlignment(rowAlignment),
@@ -146,309 +58,6 @@ QuantizeKernel::QuantizeKernel(ImplicitLocOpBuilder &host,
       width(layout.getNumHeads() * cut.width()),
       units(threadsOfRow(width, tuning.chunks), tuning.threads),
       hasWholeWarps(width % 32 == 0 && units.width % 32 == 0) {}
-
-//===----------------------------------------------------------------------===//
-// Places
-//===----------------------------------------------------------------------===//
-
-Cell QuantizeKernel::cellAt(const RowElements::Head &row, Value unit,
-                            Value exists) {
-  Arith arith(*b);
-  Cell cell;
-  cell.unit = unit;
-  cell.exists = exists;
-  cell.head = row;
-  bool oneHead = layout.getNumHeads() == 1;
-  cell.head.head = oneHead ? arith.i32(0) : arith.div(unit, cut.width());
-  Value inHead = oneHead ? unit : arith.rem(unit, cut.width());
-  cell.granule = cut.cells == 1
-                     ? arith.i32(0)
-                     : arith.mul(arith.div(inHead, cut.lanes), cut.granules);
-  cell.group = {cut.lanes, hasWholeWarps, arith.rem(inHead, cut.lanes)};
-  return cell;
-}
-
-Value QuantizeKernel::hasVector(const Cell &cell, Value step) {
-  if (cut.isExact())
-    return Value();
-  Arith arith(*b);
-  Value number = arith.add(arith.mul(step, cut.lanes), cell.group.lane);
-  int64_t vectors = cut.cell / cut.vector;
-  Value inCell, inHead;
-  if (cut.lanes * cut.steps != vectors)
-    inCell = arith.less(number, arith.i32(vectors));
-  if (cut.size % cut.cell != 0)
-    inHead = arith.less(arith.add(arith.mul(cell.granule, cut.granule),
-                                  arith.mul(number, cut.vector)),
-                        arith.i32(cut.size));
-  return arith.both(inCell, inHead);
-}
-
-std::pair<Value, Value> QuantizeKernel::place(const Cell &cell, Value step) {
-  Arith arith(*b);
-  // Lanes follow one another as their elements do.
-  if (isFlat && cut.isExact() && cut.steps == 1)
-    return {arith.i32(0), arith.mul(cell.unit, cut.vector)};
-  Value number = arith.add(arith.mul(step, cut.lanes), cell.group.lane);
-  Value element = arith.add(arith.mul(cell.granule, cut.granule),
-                            arith.mul(number, cut.vector));
-  if (layout.getNumHeads() > 1 && isFlat)
-    return {arith.i32(0),
-            arith.add(arith.mul(cell.head.head, cut.size), element)};
-  return {cell.head.head, element};
-}
-
-Value QuantizeKernel::loadVector(unsigned target, const Cell &cell,
-                                 Value step) {
-  RowElements::Head head = cell.head;
-  Value element;
-  std::tie(head.head, element) = place(cell, step);
-  Value condition = Arith(*b).both(cell.exists, hasVector(cell, step));
-  return sources[target].load(head, element, cut.vector, codes(), condition);
-}
-
-/// The largest magnitude of all lanes of a cell.
-Value QuantizeKernel::largestOfCell(const Cell &cell, Value amax) {
-  return cell.group.reduce(
-      *b, amax, [&](Value lhs, Value rhs) { return emitLarger(*b, lhs, rhs); });
-}
-
-//===----------------------------------------------------------------------===//
-// Cells
-//===----------------------------------------------------------------------===//
-
-static SmallVector<Value> elementsOf(ImplicitLocOpBuilder &b, Value vector) {
-  int64_t count = cast<VectorType>(vector.getType()).getDimSize(0);
-  return llvm::map_to_vector(llvm::seq(count), [&](int64_t i) -> Value {
-    return vector::ExtractOp::create(b, vector, i);
-  });
-}
-
-void QuantizeKernel::storeScales(unsigned target, Destination to,
-                                 const Cell &cell,
-                                 ArrayRef<ScaleRule::Scale> scales) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  Value isFirst =
-      cut.lanes == 1 ? Value() : arith.equal(cell.group.lane, arith.i32(0));
-  int64_t slots = layout.getScaleSlots();
-  auto store = [&](Value value, int64_t number) {
-    Value granule = arith.add(cell.granule, number);
-    StoreInPageOp::create(b, value, operandOf(b, caches[target], Pool::scales),
-                          to.block, arith.toIndex(to.slot),
-                          arith.toIndex(cell.head.head),
-                          arith.toIndex(arith.mul(granule, cut.granule)),
-                          /*tail=*/UnitAttr(), /*alignment=*/IntegerAttr());
-  };
-  emitIf(b, arith.both(isFirst, to.valid), [&] {
-    if (scales.size() > 1 && slots % cut.granules == 0) {
-      auto all = llvm::map_to_vector(
-          scales, [](const ScaleRule::Scale &scale) { return scale.stored; });
-      auto type = VectorType::get({cut.granules}, all.front().getType());
-      return store(vector::FromElementsOp::create(b, type, all), 0);
-    }
-    for (size_t number = 0; number < scales.size(); ++number) {
-      Value isThere;
-      if (number > 0 && slots % cut.granules != 0)
-        isThere = arith.less(arith.add(cell.granule, number), arith.i32(slots));
-      emitIf(b, isThere, [&] { store(scales[number].stored, number); });
-    }
-  });
-}
-
-void QuantizeKernel::storeCodes(unsigned target, Destination to,
-                                const Cell &cell, Value step, Value codes) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  emitIf(b, arith.both(to.valid, hasVector(cell, step)), [&] {
-    Value head, element;
-    std::tie(head, element) = place(cell, step);
-    int64_t bytes = cut.vector / pool.elementsPerStorage * pool.storageBytes;
-    bool isAligned = rowAlignmentOf(pool) % bytes == 0;
-    StoreInPageOp::create(
-        b, codes, operandOf(b, caches[target], Pool::values), to.block,
-        arith.toIndex(to.slot), arith.toIndex(head), arith.toIndex(element),
-        /*tail=*/UnitAttr(),
-        isAligned ? b.getI64IntegerAttr(bytes) : IntegerAttr());
-  });
-}
-
-void QuantizeKernel::writeCells(unsigned target, Destinations to,
-                                MutableArrayRef<Cell> cells) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  auto load = [&](Cell &cell) {
-    for (int64_t step = 0; step < cut.steps; ++step)
-      cell.vectors.push_back(loadVector(target, cell, arith.i32(step)));
-  };
-  // All loads come first, so that they are in flight together. A norm reads
-  // first.
-  bool together = !request.turn.weight;
-  if (together)
-    llvm::for_each(cells, load);
-  for (Cell &cell : cells)
-    emitIf(b, cell.exists, [&] {
-      if (!together) {
-        cell.exists = Value();
-        sources[target].normalise(cell.head, codes(), cell.group);
-        load(cell);
-      }
-      finishCell(target, to, cell);
-    });
-}
-
-/// Writes a cell whose vectors are held.
-void QuantizeKernel::finishCell(unsigned target, Destinations to, Cell &cell) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  if (!rule) {
-    for (int64_t step = 0; step < cut.steps; ++step)
-      storeCodes(target, to.values, cell, arith.i32(step),
-                 convertFloat(b, cell.vectors[step], pool.storageType));
-    return;
-  }
-  SmallVector<SmallVector<Value>> numbers(cut.granules);
-  for (int64_t step = 0; step < cut.steps; ++step) {
-    Value &vector = cell.vectors[step];
-    vector = numbersOf(vector);
-    for (auto [i, number] : llvm::enumerate(elementsOf(b, vector))) {
-      int64_t granule =
-          cut.granules == 1 ? 0 : (step * cut.vector + i) / cut.granule;
-      numbers[granule].push_back(number);
-    }
-  }
-  auto scales = llvm::map_to_vector(numbers, [&](ArrayRef<Value> granule) {
-    return rule->scale(largestOfCell(cell, emitAmax(b, granule)));
-  });
-  for (int64_t step = 0; step < cut.steps; ++step) {
-    SmallVector<ScaleRule::Scale> each = {scales.front()};
-    if (cut.granules > 1)
-      each = llvm::map_to_vector(llvm::seq(cut.vector), [&](int64_t i) {
-        return scales[(step * cut.vector + i) / cut.granule];
-      });
-    storeCodes(target, to.values, cell, arith.i32(step),
-               rule->encode(cell.vectors[step], each));
-  }
-  storeScales(target, to.scales, cell, scales);
-}
-
-/// A cell too large for registers: read once for the scales and once for the
-/// codes.
-void QuantizeKernel::writeLoopedCell(unsigned target, Destinations to,
-                                     Cell &cell) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  sources[target].normalise(cell.head, codes(), cell.group);
-  // Of two granules, where a byte may hold elements of both, each number has
-  // its own.
-  auto isInSecond = [&](Value step, int64_t i) -> Value {
-    Value element = arith.add(arith.mul(step, cut.vector), i);
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, element,
-                                 arith.i32(cut.granule));
-  };
-  auto forEachStep =
-      [&](ValueRange initial,
-          function_ref<SmallVector<Value>(Value, ValueRange)> body)
-      -> SmallVector<Value> {
-    auto loop = scf::ForOp::create(b, arith.i32(0), arith.i32(cut.steps),
-                                   arith.i32(1), initial);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> results =
-        body(loop.getInductionVar(), loop.getRegionIterArgs());
-    if (!initial.empty())
-      scf::YieldOp::create(b, results);
-    return loop.getResults();
-  };
-
-  if (!rule) {
-    forEachStep({}, [&](Value step, ValueRange) {
-      storeCodes(target, to.values, cell, step,
-                 convertFloat(b, loadVector(target, cell, step),
-                              pool.storageType));
-      return SmallVector<Value>();
-    });
-    return;
-  }
-  Value nan = arith::ConstantOp::create(
-      b,
-      b.getFloatAttr(b.getF32Type(), APFloat::getNaN(APFloat::IEEEsingle())));
-  SmallVector<Value> initial(cut.granules, nan);
-  SmallVector<Value> amax =
-      forEachStep(initial, [&](Value step, ValueRange so) {
-        SmallVector<Value> now(so);
-        SmallVector<Value> numbers =
-            elementsOf(b, numbersOf(loadVector(target, cell, step)));
-        if (cut.granules == 1) {
-          now[0] = emitLarger(b, now[0], emitAmax(b, numbers));
-          return now;
-        }
-        for (auto [i, number] : llvm::enumerate(numbers)) {
-          Value second = isInSecond(step, i);
-          for (unsigned granule : {0, 1}) {
-            Value more = emitLarger(b, now[granule], emitAmax(b, number));
-            now[granule] = arith::SelectOp::create(
-                b, second, granule ? more : now[granule],
-                granule ? now[granule] : more);
-          }
-        }
-        return now;
-      });
-  auto scales = llvm::map_to_vector(amax, [&](Value granule) {
-    return rule->scale(largestOfCell(cell, granule));
-  });
-  forEachStep({}, [&](Value step, ValueRange) {
-    Value numbers = numbersOf(loadVector(target, cell, step));
-    SmallVector<ScaleRule::Scale> each = {scales.front()};
-    if (cut.granules > 1)
-      each = llvm::map_to_vector(llvm::seq(cut.vector), [&](int64_t i) {
-        Value second = isInSecond(step, i);
-        auto choose = [&](Value first, Value other) -> Value {
-          return first ? arith::SelectOp::create(b, second, other, first)
-                             .getResult()
-                       : Value();
-        };
-        return ScaleRule::Scale{Value(),
-                                choose(scales[0].factor, scales[1].factor),
-                                choose(scales[0].isZero, scales[1].isZero)};
-      });
-    storeCodes(target, to.values, cell, step, rule->encode(numbers, each));
-    return SmallVector<Value>();
-  });
-  storeScales(target, to.scales, cell, scales);
-}
-
-void QuantizeKernel::writeRow(unsigned target, Destinations to,
-                              const RowElements::Head &row, Value thread) {
-  Arith arith(*b);
-  if (cut.isLooped())
-    return units.forEach(*b, thread, width, [&](Value unit) {
-      Cell cell = cellAt(row, unit, Value());
-      writeLoopedCell(target, to, cell);
-    });
-  int64_t perStep = units.perRow, steps = llvm::divideCeil(width, perStep);
-  if (steps > RowUnits::maxUnrolled)
-    return units.forEach(*b, thread, width, [&](Value unit) {
-      Cell cell = cellAt(row, unit, Value());
-      writeCells(target, to, cell);
-    });
-  SmallVector<Cell> cells;
-  for (int64_t step = 0; step < steps; ++step) {
-    Value unit = arith.add(thread, step * perStep);
-    Value exists;
-    if ((step + 1) * perStep > width)
-      exists = arith.less(unit, arith.i32(width));
-    cells.push_back(cellAt(row, unit, exists));
-  }
-  // No more at a time than registers hold.
-  size_t together = std::max<int64_t>(1, GranuleCut::maxHeld / cut.held());
-  MutableArrayRef<Cell> rest(cells);
-  while (!rest.empty()) {
-    size_t count = std::min(together, rest.size());
-    writeCells(target, to, rest.take_front(count));
-    rest = rest.drop_front(count);
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Tails
@@ -480,20 +89,139 @@ void QuantizeKernel::writeTail(unsigned target, Destination to,
     Value numbers = sources[target].load(head, arith.add(dim, begin), lanes,
                                          within, /*condition=*/Value());
     emitIf(b, to.valid, [&] {
-      StoreInPageOp::create(
-          b, convertFloat(b, numbers, tail.storageType),
-          operandOf(b, caches[target], Pool::values), to.block,
-          arith.toIndex(to.slot), arith.toIndex(head.head), arith.toIndex(dim),
-          b.getUnitAttr(),
-          fits(lanes) ? b.getI64IntegerAttr(lanes * tail.storageBytes)
-                      : IntegerAttr());
+      store(target, Pool::tail, to, head.head, dim,
+            convertFloat(b, numbers, tail.storageType),
+            fits(lanes) ? lanes * tail.storageBytes : 0);
     });
   });
 }
 
 //===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Lanes of a warp, and bytes of a word.
+static constexpr int64_t warp = 32, word = 4;
+
+bool QuantizeKernel::canKeepImage() const {
+  if (!looksUpTogether() || layout.getPlacement() != Placement::inlined ||
+      !request.quantization || layout.getSwizzle() != ScaleSwizzle::none ||
+      pool.order != Order::nhd || pool.sideBytes != 0 || !pool.isAligned())
+    return false;
+  // Everything of a row is written, in words.
+  PoolLayout scales = PoolLayout::get(layout, Pool::scales);
+  int64_t bytes =
+      pool.inner * pool.storageBytes + scales.inner * scales.storageBytes;
+  bool areWords =
+      scales.storageBytes == word && pool.headBytes % word == 0 &&
+      scales.firstByte % word == 0 &&
+      cut.vector / pool.elementsPerStorage * pool.storageBytes % word == 0 &&
+      cut.granules == 1 && cut.isExact() && !cut.isLooped();
+  if (layout.getRope()) {
+    PoolLayout tail = PoolLayout::get(layout, Pool::tail);
+    int64_t tailBytes = tail.inner * tail.storageBytes;
+    bytes += tailBytes;
+    // Vectors of the tail are as long as it allows; see `writeTail`.
+    areWords = areWords && tailBytes % maxAccessBytes == 0 &&
+               tail.firstByte % maxAccessBytes == 0 &&
+               tail.headBytes % maxAccessBytes == 0 &&
+               rowAlignment == maxAccessBytes;
+  }
+  return areWords && bytes == pool.headBytes &&
+         pool.slotBytes == pool.headBytes * pool.heads &&
+         pool.slotBytes % maxAccessBytes == 0 &&
+         pool.baseAlignment() % maxAccessBytes == 0 &&
+         units.threads / warp * pool.slotBytes <= 48 * 1024 &&
+         // Checks look at what is stored in pages.
+         !request.op->hasAttr(instrumentAttrName);
+}
+
+void QuantizeKernel::store(unsigned target, Pool pool, const Destination &to,
+                           Value head, Value element, Value value,
+                           int64_t alignment) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  if (!image) {
+    StoreInPageOp::create(b, value,
+                          operandOf(b, caches[target],
+                                    pool == Pool::scales ? pool : Pool::values),
+                          to.block, arith.toIndex(to.slot), arith.toIndex(head),
+                          arith.toIndex(element),
+                          pool == Pool::tail ? b.getUnitAttr() : UnitAttr(),
+                          alignment ? b.getI64IntegerAttr(alignment)
+                                    : IntegerAttr());
+    return;
+  }
+  PoolLayout shape = PoolLayout::get(layout, pool);
+  Value byte =
+      arith.add(arith.add(arith.mul(head, shape.headBytes), shape.firstByte),
+                arith.mul(arith.div(element, shape.elementsPerStorage),
+                          shape.storageBytes));
+  Value at = arith.toIndex(arith.add(image->first, arith.div(byte, word)));
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector) {
+    memref::StoreOp::create(b,
+                            arith::BitcastOp::create(b, b.getI32Type(), value),
+                            image->memory, ValueRange{at});
+    return;
+  }
+  int64_t bytes = vector.getNumElements() * shape.storageBytes;
+  auto words = VectorType::get({bytes / word}, b.getI32Type());
+  vector::StoreOp::create(b, vector::BitCastOp::create(b, words, value),
+                          image->memory, ValueRange{at}, /*nontemporal=*/false,
+                          llvm::MaybeAlign(alignment));
+}
+
+void QuantizeKernel::writeImage(unsigned target, const Destination &to,
+                                Value thread) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  Value all = arith.i32(-1);
+  NVVM::SyncWarpOp::create(b, all);
+  int64_t pieces = pool.slotBytes / maxAccessBytes;
+  // A row that starts within a sector begins one piece later in the warp, so
+  // that later instructions start with sectors, too.
+  bool isShifted = pieces % 2 != 0;
+  Value shift = isShifted ? arith.rem(to.slot, 2) : arith.i32(0);
+  emitIf(b, to.valid, [&] {
+    Value page =
+        PagePtrOp::create(b, MemRefType::get({}, b.getI8Type()),
+                          operandOf(b, caches[target], Pool::values), to.block);
+    Value row = arith.mul(to.slot, pool.slotBytes);
+    auto type = VectorType::get({maxAccessBytes / word}, b.getI32Type());
+    int64_t steps = llvm::divideCeil(pieces + isShifted, warp);
+    for (int64_t step = 0; step < steps; ++step) {
+      // May be -1, which is larger than any.
+      Value piece =
+          arith::SubIOp::create(b, arith.add(thread, step * warp), shift);
+      emitIf(b, arith.less(piece, arith.i32(pieces)), [&] {
+        Value byte = arith.mul(piece, maxAccessBytes);
+        Value at =
+            arith.toIndex(arith.add(image->first, arith.div(byte, word)));
+        Value value = vector::LoadOp::create(
+            b, type, image->memory, ValueRange{at}, /*nontemporal=*/false,
+            llvm::MaybeAlign(maxAccessBytes));
+        Value to = ByteViewOp::create(
+            b, MemRefType::get(type.getShape(), type.getElementType()), page,
+            arith.toIndex(arith.add(row, byte)));
+        vector::StoreOp::create(b, value, to, ValueRange{arith.index(0)},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(maxAccessBytes));
+      });
+    }
+  });
+  // The next row's image comes after this one is read.
+  NVVM::SyncWarpOp::create(b, all);
+}
+
+//===----------------------------------------------------------------------===//
 // The kernel
 //===----------------------------------------------------------------------===//
+
+bool QuantizeKernel::looksUpTogether() const {
+  return RowMap::canFind(request.form, request.targets) && units.perRow == 32 &&
+         !request.turn.isAny();
+}
 
 void QuantizeKernel::emit() {
   Value first = request.sources.front();
@@ -505,7 +233,8 @@ void QuantizeKernel::emit() {
     rows = rows ? hostArith.mul(rows, lead.back()) : lead.back();
   }
 
-  KernelBuilder builder(host, request.op, units.threads, tuning.blocksPerSM);
+  KernelBuilder builder(host, request.op, units.threads, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   b = &builder.body();
   TurnRows turn(host, builder, request.turn, request.policy);
   for (Value target : request.targets)
@@ -524,6 +253,33 @@ void QuantizeKernel::emit() {
   }
   RowMap map(builder, request.form, request.rows, lead, request.policy);
 
+  if (canKeepImage()) {
+    int64_t words = pool.slotBytes / word;
+    Value thread =
+        Arith(*b).toI32(gpu::ThreadIdOp::create(*b, gpu::Dimension::x));
+    image = RowImage();
+    image->memory = builder.shareMemory(
+        b->getI32Type(), units.threads / warp * words, maxAccessBytes);
+    image->first = Arith(*b).mul(Arith(*b).div(thread, warp), words);
+  }
+  if (looksUpTogether()) {
+    units.forEachBundle(
+        builder, rows, bundle,
+        [&](Value row) {
+          return map.find(row, caches.front(), rule.has_value());
+        },
+        [&](Value row, Value thread, Destinations to) {
+          RowElements::Head head{map.indices(row), Value(), Value(), Value()};
+          for (unsigned target = 0; target < caches.size(); ++target) {
+            writeRow(target, to, head, thread);
+            if (layout.getRope())
+              writeTail(target, to.values, head, thread);
+            if (image)
+              writeImage(target, to.values, thread);
+          }
+        });
+    return builder.launch(units.blocks(host, rows, bundle));
+  }
   units.forEachRow(builder, rows, [&](Value row, Value thread) {
     SmallVector<Value> at = map.indices(row);
     map.atAll(row, caches, request.targets, rule.has_value(),
@@ -539,12 +295,27 @@ void QuantizeKernel::emit() {
   builder.launch(units.blocks(host, rows));
 }
 
-static LogicalResult expand(const Request &request, Tuning defaults) {
+static LogicalResult expand(const QuantizeRequest &request, Tuning defaults) {
   Tuning tuning = Tuning::get(request.tuning, defaults);
   ImplicitLocOpBuilder host(request.op->getLoc(), request.op);
   SmallVector<Value> sources(request.sources);
+  remarkIndexWidth(request.op->getLoc(), request.form, request.rows,
+                   request.policy);
   requireRows(host, request.form, request.rows, sources, request.leadingRank,
               request.targets.front());
+  GranuleCut cut(request.layout(), elementBytes(request.sources),
+                 maxAccessBytes);
+  PoolLayout pool = PoolLayout::get(request.layout(), Pool::values);
+  int64_t bytes = elementBytes(request.sources);
+  int64_t wide =
+      maxAccessBytes / bytes / pool.elementsPerStorage * pool.storageBytes;
+  remarkWidth(request.op->getLoc(), "reads rows", cut.vector * bytes,
+              {{"a head has", cut.size * bytes},
+               {"a granule has", cut.granule * bytes},
+               {"vectors of 16 bytes become parts of rows of the pool, which "
+                "start at multiples of",
+                rowAlignmentOf(pool) % wide == 0 ? maxAccessBytes
+                                                 : rowAlignmentOf(pool)}});
   emitForAlignment(host, sources, [&](int64_t alignment) {
     QuantizeKernel(host, request, tuning, alignment).emit();
   });

@@ -6,9 +6,9 @@
 
 #include "ExpandKernels.h"
 #include "GranuleCut.h"
-#include "Numbers.h"
 #include "RowUnits.h"
 #include "TurnRows.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,7 +36,8 @@ static void emitTurn(ImplicitLocOpBuilder &host, Operation *op, Value x,
   RowUnits units(width, tuning.threads);
   bool hasWholeWarps = width % 32 == 0 && units.width % 32 == 0;
 
-  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM);
+  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Value rows = sizeOf(host, x, 0);
   TurnRows turn(host, builder, request, policy);

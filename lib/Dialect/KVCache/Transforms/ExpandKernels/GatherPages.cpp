@@ -26,7 +26,8 @@ using namespace mlir::kvcache;
 
 GatherPages::GatherPages(KernelBuilder &builder, GatherOp op,
                          const PageCut &cut)
-    : host(builder.hostBuilder()), b(builder.body()), op(op), cut(cut),
+    : builder(builder), host(builder.hostBuilder()), b(builder.body()), op(op),
+      cut(cut),
       pageSize(kvcache::getLayout(op.getSource().getType()).getPageSize()) {
   Arith onHost(host);
   Value hostRows = sizeOf(host, op.getOut(), op.isRagged() ? 0 : 1);
@@ -225,10 +226,18 @@ void GatherPages::lookUp(Value cache, bool needScales, Value batch, Value page,
 
 void GatherPages::forPage(Value cache, bool needScales,
                           function_ref<void(const GatherPage &)> body) {
+  Value thread = Arith(b).toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  builder.forBlock(blocks(), [&](Value block) {
+    ofBlock(block, thread, cache, needScales, body);
+  });
+}
+
+void GatherPages::ofBlock(Value item, Value thread, Value cache,
+                          bool needScales,
+                          function_ref<void(const GatherPage &)> body) {
   Arith arith(b);
-  Value item = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   GatherPage page;
-  page.lane = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  page.lane = thread;
   Value exists;
   if (cut.pagesPerBlock() > 1) {
     Value group = arith.div(page.lane, cut.threadsPerGroup());
@@ -237,7 +246,7 @@ void GatherPages::forPage(Value cache, bool needScales,
         arith.add(arith.mul(item, cut.pagesPerBlock()), arith.toIndex(group));
     exists = arith.less(item, items);
   } else {
-    // A grid has less than 2^31 blocks.
+    // A block writes 64 vectors or more, so that memory ends before 2^32.
     item = arith.toI32(item);
     if (cut.slicesPerPage() > 1) {
       page.slice = arith.rem(item, cut.slicesPerPage());

@@ -46,6 +46,9 @@ private:
     Value sequence, page, start, rows;
   };
   Place placeOf(Value item);
+  /// Emits `body` for what is a thread's of a block's pages.
+  void ofBlock(Value item, Value thread, Value cache, bool needScales,
+               function_ref<void(const GatherPage &)> body);
   Value entry(Value list, Value index);
   /// The sequence in the collection (`index`) and its length (`index`), 0 where
   /// there is no such sequence.
@@ -53,6 +56,7 @@ private:
   void lookUp(Value cache, bool needScales, Value batch, Value page,
               GatherPage &result);
 
+  KernelBuilder &builder;
   ImplicitLocOpBuilder &host;
   ImplicitLocOpBuilder &b;
   GatherOp op;

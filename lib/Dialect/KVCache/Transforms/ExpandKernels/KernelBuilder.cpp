@@ -151,7 +151,8 @@ void mlir::kvcache::requireAtLeast(ImplicitLocOpBuilder &host, Value size,
 }
 
 std::optional<bool> mlir::kvcache::areRowsAligned(ArrayRef<Value> memrefs,
-                                                  int64_t bytes) {
+                                                  int64_t bytes,
+                                                  unsigned rowRank) {
   bool known = true;
   for (Value memref : memrefs) {
     auto type = cast<MemRefType>(memref.getType());
@@ -162,10 +163,19 @@ std::optional<bool> mlir::kvcache::areRowsAligned(ArrayRef<Value> memrefs,
       return false;
     // The first element of a memref without an offset is aligned by contract.
     SmallVector<int64_t> steps = {offset};
-    llvm::append_range(steps, ArrayRef<int64_t>(strides).drop_back());
+    llvm::append_range(steps, ArrayRef<int64_t>(strides).drop_back(rowRank));
     for (auto [place, step] : llvm::enumerate(steps)) {
       if (place > 0 && type.getDimSize(place - 1) == 1)
         continue;
+      if (place > 0 && ShapedType::isDynamic(step) &&
+          type.getLayout().isIdentity()) {
+        // A product of sizes, of which some are known.
+        step = 1;
+        for (int64_t size : type.getShape().drop_front(place))
+          step *= ShapedType::isDynamic(size) ? 1 : size;
+        known = known && step * element % bytes == 0;
+        continue;
+      }
       if (ShapedType::isDynamic(step))
         known = false;
       else if (step * element % bytes != 0)
@@ -176,8 +186,8 @@ std::optional<bool> mlir::kvcache::areRowsAligned(ArrayRef<Value> memrefs,
 }
 
 Value mlir::kvcache::emitAreRowsAligned(ImplicitLocOpBuilder &host,
-                                        ArrayRef<Value> memrefs,
-                                        int64_t bytes) {
+                                        ArrayRef<Value> memrefs, int64_t bytes,
+                                        unsigned rowRank) {
   Value bits = arith::ConstantIndexOp::create(host, 0);
   auto include = [&](Value number) {
     bits = host.createOrFold<arith::OrIOp>(bits, number);
@@ -188,7 +198,7 @@ Value mlir::kvcache::emitAreRowsAligned(ImplicitLocOpBuilder &host,
     include(memref::ExtractAlignedPointerAsIndexOp::create(host, tensor.base));
     Value element =
         arith::ConstantIndexOp::create(host, type.getElementTypeBitWidth() / 8);
-    for (OpFoldResult stride : ArrayRef(tensor.strides).drop_back())
+    for (OpFoldResult stride : ArrayRef(tensor.strides).drop_back(rowRank))
       if (auto value = dyn_cast<Value>(stride))
         include(arith::MulIOp::create(host, value, element));
   }
@@ -203,9 +213,10 @@ Value mlir::kvcache::emitAreRowsAligned(ImplicitLocOpBuilder &host,
 //===----------------------------------------------------------------------===//
 
 KernelBuilder::KernelBuilder(ImplicitLocOpBuilder &host, Operation *op,
-                             int64_t threads, int64_t blocksPerSM)
+                             int64_t threads, int64_t blocksPerSM,
+                             int64_t maxBlocks)
     : host(host), op(op), kernel(op->getLoc(), op->getContext()),
-      threads(threads) {
+      threads(threads), maxBlocks(maxBlocks) {
   auto top = op->getParentOfType<ModuleOp>();
   auto function = op->getParentOfType<FunctionOpInterface>();
   std::string name = op->getName().stripDialect().str();
@@ -297,7 +308,27 @@ Value KernelBuilder::shareDynamicMemory() {
 
 void KernelBuilder::launch(Value blocks) { launch(blocks, /*dynamicBytes=*/0); }
 
+void KernelBuilder::forBlock(Value blocks, function_ref<void(Value)> body) {
+  countsOn = true;
+  Arith arith(kernel);
+  Value block =
+      arith.add(arith.mul(gpu::BlockIdOp::create(kernel, gpu::Dimension::y),
+                          gpu::GridDimOp::create(kernel, gpu::Dimension::x)),
+                gpu::BlockIdOp::create(kernel, gpu::Dimension::x));
+  auto check = scf::IfOp::create(kernel, arith.less(block, take(blocks)),
+                                 /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(kernel);
+  kernel.setInsertionPointToStart(check.thenBlock());
+  body(block);
+}
+
 void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
+  Value one = arith::ConstantIndexOp::create(host, 1), rows = one;
+  if (countsOn) {
+    Arith arith(host);
+    rows = arith.ceilDiv(blocks, maxBlocks);
+    blocks = arith.minimum(blocks, arith.index(maxBlocks));
+  }
   gpu::ReturnOp::create(kernel);
   SmallVector<Type> types = llvm::map_to_vector(
       operands, [](Value operand) { return operand.getType(); });
@@ -309,7 +340,6 @@ void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
                       /*checkNaN=*/!isa<MoveTokensOp, ConvertLayoutOp>(op));
 
   Value none = arith::ConstantIndexOp::create(host, 0);
-  Value one = arith::ConstantIndexOp::create(host, 1);
   Value some =
       arith::CmpIOp::create(host, arith::CmpIPredicate::ne, blocks, none);
   auto guard = scf::IfOp::create(host, some, /*withElseRegion=*/false);
@@ -319,7 +349,7 @@ void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
   Value sharedSize;
   if (dynamicBytes)
     sharedSize = Arith(host).i32(dynamicBytes);
-  gpu::LaunchFuncOp::create(host, func, gpu::KernelDim3{blocks, one, one},
+  gpu::LaunchFuncOp::create(host, func, gpu::KernelDim3{blocks, rows, one},
                             gpu::KernelDim3{size, one, one}, sharedSize,
                             operands);
 }

@@ -73,10 +73,14 @@ struct Tensor {
 /// become its arguments in the order in which they are taken.
 class KernelBuilder {
 public:
-  /// Blocks have `threads` threads. Insertion of `host` is where the launch
-  /// goes; the body of the kernel is written by `body`.
+  /// What a grid holds in its first dimension.
+  static constexpr int64_t maxGrid = (int64_t(1) << 31) - 1;
+
+  /// Blocks have `threads` threads, and a grid has `maxBlocks` of them at most
+  /// in its first dimension. Insertion of `host` is where the launch goes; the
+  /// body of the kernel is written by `body`.
   KernelBuilder(ImplicitLocOpBuilder &host, Operation *op, int64_t threads,
-                int64_t blocksPerSM);
+                int64_t blocksPerSM, int64_t maxBlocks = maxGrid);
 
   ImplicitLocOpBuilder &body() { return kernel; }
   ImplicitLocOpBuilder &hostBuilder() { return host; }
@@ -99,8 +103,14 @@ public:
   /// launch says: there may be more than of the other kind.
   Value shareDynamicMemory();
 
+  /// Emits `body` for the number (`index`) of a block. Where the first
+  /// dimension of a grid does not hold all `blocks` (`index`, on the host), the
+  /// second one counts on: a loop here would keep what is a constant of the
+  /// block in registers.
+  void forBlock(Value blocks, function_ref<void(Value block)> body);
+
   /// Launches `blocks` (`index`) blocks, unless there are none, and closes the
-  /// kernel.
+  /// kernel. A kernel that was written by `forBlock` takes any number.
   void launch(Value blocks);
   /// The same, with so many bytes of dynamic memory.
   void launch(Value blocks, int64_t dynamicBytes);
@@ -111,7 +121,8 @@ private:
   ImplicitLocOpBuilder &host;
   Operation *op;
   ImplicitLocOpBuilder kernel;
-  int64_t threads;
+  int64_t threads, maxBlocks;
+  bool countsOn = false;
   gpu::GPUFuncOp func;
   gpu::GPUModuleOp module;
   SmallVector<Value> operands;
@@ -138,13 +149,15 @@ void requireSame(ImplicitLocOpBuilder &host, Value a, Value b,
 void requireAtLeast(ImplicitLocOpBuilder &host, Value size, Value least,
                     const Twine &what);
 
-/// Whether rows of these memrefs, all dimensions but the last, start at
-/// multiples of `bytes`: true or false where it is known, else unset.
-std::optional<bool> areRowsAligned(ArrayRef<Value> memrefs, int64_t bytes);
+/// Whether rows of these memrefs, which are what the last `rowRank` dimensions
+/// hold, start at multiples of `bytes`: true or false where it is known, else
+/// unset.
+std::optional<bool> areRowsAligned(ArrayRef<Value> memrefs, int64_t bytes,
+                                   unsigned rowRank = 1);
 
 /// The same, asked on the host.
 Value emitAreRowsAligned(ImplicitLocOpBuilder &host, ArrayRef<Value> memrefs,
-                         int64_t bytes);
+                         int64_t bytes, unsigned rowRank = 1);
 
 } // namespace mlir::kvcache
 

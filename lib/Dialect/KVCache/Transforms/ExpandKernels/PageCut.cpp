@@ -7,6 +7,8 @@
 #include "PageCut.h"
 
 #include "Destinations.h"
+#include "RowUnits.h"
+#include "WidthRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,6 +24,13 @@ Stretch::Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
   outType = cast<MemRefType>(out.getType()).getElementType();
   int64_t outBytes = outType.getIntOrFloatBitWidth() / 8;
   int64_t perLane = pool == Pool::values ? shape.elementsPerStorage : 1;
+  // Where nothing differs from head to head a row is one head.
+  if (pool == Pool::values && !layout.isQuantized() &&
+      shape.hasContiguousHeads() && hasPackedRows(out)) {
+    shape.inner = shape.rowSize();
+    shape.heads = 1;
+    flat = true;
+  }
   firstNumber = pool == Pool::tail ? layout.getQuantizedSize() : 0;
   headAlignment = std::gcd(shape.baseAlignment(), shape.slotBytes);
   if (shape.heads > 1)
@@ -39,6 +48,17 @@ Stretch::Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
   while (lanes > 1 && !fits(lanes))
     lanes /= 2;
   numbers = lanes * perLane;
+}
+
+void Stretch::remarkWidth(Location location) const {
+  int64_t bytes = shape.storageBytes,
+          outBytes = outType.getIntOrFloatBitWidth() / 8;
+  kvcache::remarkWidth(
+      location, pool == Pool::tail ? "reads tails" : "reads values",
+      lanes * bytes,
+      {{shape.heads == 1 ? "a row has" : "a head has", shape.inner * bytes},
+       {"heads of the pool start at multiples of", headAlignment},
+       {"in the tensor they start at multiples of", firstNumber * outBytes}});
 }
 
 /// Pages are shared by at least so many threads, where they are large enough;

@@ -34,6 +34,12 @@ struct Stretch {
   Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
           int64_t rowAlignment);
 
+  /// Remarks that the layout keeps from 16-byte accesses, where it does.
+  void remarkWidth(Location location) const;
+
+  /// Whether a row is taken for one head.
+  bool isFlat() const { return flat; }
+
   /// Vectors of a head, and of a row.
   int64_t perHead() const { return shape.inner / lanes; }
   int64_t columns() const { return shape.heads * perHead(); }
@@ -44,6 +50,7 @@ struct Stretch {
   }
 
 private:
+  bool flat = false;
   /// Bytes, up to 16, that heads in the pool start at multiples of.
   int64_t headAlignment;
 };

@@ -7,6 +7,7 @@
 #include "PagePieces.h"
 
 #include "Destinations.h"
+#include "WidthRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -434,11 +435,20 @@ void mlir::kvcache::emitForPieces(ImplicitLocOpBuilder &host,
       excess =
           excess ? arith::OrIOp::create(host, excess, over).getResult() : over;
     }
+    remarkWidth(host.getLoc(), "moves or clears runs", best,
+                {{"a run has", of.bytes},
+                 {"runs start at multiples of",
+                  std::gcd(std::gcd(of.first, of.slotBytes),
+                           of.runs > 1 ? of.stride : int64_t(0))},
+                 {"layers have", layoutOf(scope.source).layerBytes},
+                 {"pages or layers start at multiples of", best}});
     wide.push_back(std::make_unique<ByteRunsPiece>(scope, of, best));
     narrow.push_back(std::make_unique<ByteRunsPiece>(scope, of, proven));
   }
   if (!excess)
     return emit(wide);
+  emitRemark(host.getLoc()) << "two kernels, of which the host chooses: the "
+                               "pitch of pages is known at run time only";
   Value aligned = arith.equal(excess, arith.index(0));
   auto branch = scf::IfOp::create(host, aligned, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(host);

@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// Blocks of a launch, at most.
-static constexpr int64_t maxBlocks = (int64_t(1) << 31) - 1;
-
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
@@ -44,27 +41,35 @@ void PageWork::launch(
   Value perItem = hostArith.index(0);
   for (Value count : tiles)
     perItem = hostArith.add(perItem, count);
-  // A block goes on to other items where there are more than a launch holds.
-  Value divisor =
-      host.createOrFold<arith::MaxUIOp>(perItem, hostArith.index(1));
-  Value atOnce = hostArith.minimum(
-      items, hostArith.div(hostArith.index(maxBlocks), divisor));
+  // A block goes on to other tiles and items where there are more than a launch
+  // holds.
+  Value one = hostArith.index(1), most = hostArith.index(tuning.maxBlocks);
+  Value tilesAtOnce = hostArith.minimum(perItem, most);
+  Value fit =
+      hostArith.div(most, host.createOrFold<arith::MaxUIOp>(perItem, one));
+  Value atOnce =
+      hostArith.minimum(items, host.createOrFold<arith::MaxUIOp>(fit, one));
 
   ImplicitLocOpBuilder &b = kernelBuilder.body();
   Arith arith(b);
   Value block = arith.toI32(gpu::BlockIdOp::create(b, gpu::Dimension::x));
   Value perItem32 = arith.toI32(kernelBuilder.take(perItem));
-  Value first = arith.toIndex(arith.div(block, perItem32));
-  Value tile = arith.rem(block, perItem32);
+  Value tiles32 = arith.toI32(kernelBuilder.take(tilesAtOnce));
+  Value first = arith.toIndex(arith.div(block, tiles32));
+  Value firstTile = arith.rem(block, tiles32);
   auto loop = scf::ForOp::create(b, first, kernelBuilder.take(items),
                                  kernelBuilder.take(atOnce));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar(),
-         [&](OnUnits onUnits) { emitPiece(0, tile, onUnits); });
+    body(loop.getInductionVar(), [&](OnUnits onUnits) {
+      auto tiles = scf::ForOp::create(b, firstTile, perItem32, tiles32);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(tiles.getBody());
+      emitPiece(0, tiles.getInductionVar(), onUnits);
+    });
   }
-  kernelBuilder.launch(hostArith.mul(atOnce, perItem));
+  kernelBuilder.launch(hostArith.mul(atOnce, tilesAtOnce));
 }
 
 void PageWork::emitPiece(size_t number, Value tile, OnUnits onUnits) {

@@ -141,18 +141,21 @@ void mlir::kvcache::launchThreads(ImplicitLocOpBuilder &host,
                                   function_ref<void(Value)> body) {
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
-  Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value blocks = Arith(host).ceilDiv(count, threads);
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
-  Value number = arith.add(arith.mul(block, threads), thread);
-  emitIf(b, arith.less(number, builder.take(count)), [&] { body(number); });
-  builder.launch(Arith(host).ceilDiv(count, threads));
+  builder.forBlock(blocks, [&](Value block) {
+    Value number = arith.add(arith.mul(block, threads), thread);
+    emitIf(b, arith.less(number, builder.take(count)), [&] { body(number); });
+  });
+  builder.launch(blocks);
 }
 
 void mlir::kvcache::emitOrderPairs(ImplicitLocOpBuilder &host, Operation *op,
                                    const PageScope &scope,
                                    ArrayRef<Value> lists, Value workspace,
                                    OutOfRange policy, Tuning tuning) {
-  KernelBuilder builder(host, op, tuning.threads, /*blocksPerSM=*/0);
+  KernelBuilder builder(host, op, tuning.threads, /*blocksPerSM=*/0,
+                        tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   Value count = sizeOf(host, lists[0], 0);
@@ -211,7 +214,8 @@ void mlir::kvcache::emitOrderPairs(ImplicitLocOpBuilder &host, Operation *op,
 void mlir::kvcache::emitFindStarts(ImplicitLocOpBuilder &host, Operation *op,
                                    Value workspace, Value first, Value count,
                                    Value pairs, Tuning tuning) {
-  KernelBuilder builder(host, op, tuning.threads, /*blocksPerSM=*/0);
+  KernelBuilder builder(host, op, tuning.threads, /*blocksPerSM=*/0,
+                        tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   PairOrder order(builder, builder.takeTensor(workspace, /*readOnly=*/false),

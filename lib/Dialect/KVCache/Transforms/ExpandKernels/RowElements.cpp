@@ -6,8 +6,8 @@
 
 #include "RowElements.h"
 
-#include "Numbers.h"
 #include "RowUnits.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

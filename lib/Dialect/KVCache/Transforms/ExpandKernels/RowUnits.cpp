@@ -6,9 +6,10 @@
 
 #include "RowUnits.h"
 
-#include "Destinations.h"
+#include "WidthRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <numeric>
@@ -54,6 +55,17 @@ RowVectors::RowVectors(const PoolLayout &pool, ValueRange tensors,
   count = length / lanes * (flat ? 1 : pool.heads);
 }
 
+void mlir::kvcache::remarkRowWidth(Location location, StringRef subject,
+                                   const PoolLayout &pool, ValueRange tensors) {
+  RowVectors vectors(pool, tensors, maxAccessBytes);
+  int64_t bytes = pool.storageBytes;
+  int64_t length = (vectors.flat ? pool.rowSize() : pool.inner) * bytes;
+  remarkWidth(
+      location, subject, vectors.lanes * bytes,
+      {{vectors.flat ? "a row has" : "a head has", length},
+       {"rows of the pool start at multiples of", rowAlignmentOf(pool)}});
+}
+
 std::pair<Value, Value> RowVectors::place(Arith &arith, Value unit) const {
   if (flat)
     return {arith.i32(0), arith.mul(unit, lanes)};
@@ -70,22 +82,89 @@ RowUnits::RowUnits(int64_t width, int64_t wantedThreads, int64_t chunks)
   threads = rowsPerBlock * perRow;
 }
 
-Value RowUnits::blocks(ImplicitLocOpBuilder &host, Value rows) const {
-  return Arith(host).ceilDiv(rows, rowsPerBlock);
+Value RowUnits::blocks(ImplicitLocOpBuilder &host, Value rows,
+                       int64_t bundle) const {
+  return Arith(host).ceilDiv(rows, rowsPerBlock * bundle);
+}
+
+/// What lane `lane` (`i32`) has as `value`, an i1 or `i32`.
+static Value tellAll(ImplicitLocOpBuilder &b, Value value, Value lane) {
+  if (!value)
+    return value;
+  Arith arith(b);
+  Type i32 = b.getI32Type();
+  bool isBit = value.getType().isInteger(1);
+  if (isBit)
+    value = arith::ExtUIOp::create(b, i32, value);
+  value = NVVM::ShflOp::create(b, i32, arith.i32(-1), value, lane,
+                               arith.i32(31), NVVM::ShflKind::idx,
+                               /*return_value_and_is_valid=*/UnitAttr());
+  if (isBit)
+    value =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, arith.i32(0));
+  return value;
+}
+
+static Destinations tellAll(ImplicitLocOpBuilder &b, const Destinations &to,
+                            Value lane) {
+  auto tell = [&](const Destination &one) {
+    Destination all;
+    all.valid = tellAll(b, one.valid, lane);
+    all.block = tellAll(b, one.block, lane);
+    all.slot = tellAll(b, one.slot, lane);
+    return all;
+  };
+  Destinations all;
+  all.values = tell(to.values);
+  all.scales = tell(to.scales);
+  // Slots of one token are one number.
+  if (to.scales.slot == to.values.slot)
+    all.scales.slot = all.values.slot;
+  return all;
+}
+
+void RowUnits::forEachBundle(
+    KernelBuilder &builder, Value rows, int64_t bundle,
+    function_ref<Destinations(Value)> find,
+    function_ref<void(Value, Value, Destinations)> body) const {
+  ImplicitLocOpBuilder &b = builder.body();
+  Arith arith(b);
+  Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  Value all = builder.take(rows);
+  Value hostBlocks = blocks(builder.hostBuilder(), rows, bundle);
+  builder.forBlock(hostBlocks, [&](Value block) {
+    Value warp = arith.add(arith.mul(block, rowsPerBlock),
+                           arith.toIndex(arith.div(thread, perRow)));
+    Value first = arith.mul(warp, bundle);
+    Value lane = arith.rem(thread, perRow);
+    // Of the rows there are: a lane without one looks at the last.
+    Value mine = arith.add(first, arith.toIndex(arith.rem(lane, bundle)));
+    Destinations found =
+        find(arith.minimum(mine, arith.sub(all, arith.index(1))));
+    auto loop =
+        scf::ForOp::create(b, arith.i32(0), arith.i32(bundle), arith.i32(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    Value row = arith.add(first, arith.toIndex(number));
+    Destinations to = tellAll(b, found, number);
+    emitIf(b, arith.less(row, all), [&] { body(row, lane, to); });
+  });
 }
 
 void RowUnits::forEachRow(KernelBuilder &builder, Value rows,
                           function_ref<void(Value, Value)> body) const {
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
-  Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
-  if (rowsPerBlock == 1)
-    return body(block, thread);
-  Value row = arith.add(arith.mul(block, rowsPerBlock),
-                        arith.toIndex(arith.div(thread, perRow)));
-  emitIf(b, arith.less(row, builder.take(rows)),
-         [&] { body(row, arith.rem(thread, perRow)); });
+  builder.forBlock(blocks(builder.hostBuilder(), rows), [&](Value block) {
+    if (rowsPerBlock == 1)
+      return body(block, thread);
+    Value row = arith.add(arith.mul(block, rowsPerBlock),
+                          arith.toIndex(arith.div(thread, perRow)));
+    emitIf(b, arith.less(row, builder.take(rows)),
+           [&] { body(row, arith.rem(thread, perRow)); });
+  });
 }
 
 void RowUnits::forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
@@ -111,20 +190,40 @@ void RowUnits::forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
 
 void mlir::kvcache::emitForAlignment(ImplicitLocOpBuilder &host,
                                      ArrayRef<Value> tensors,
-                                     function_ref<void(int64_t)> emit) {
+                                     function_ref<void(int64_t)> emit,
+                                     bool isFlat) {
+  unsigned rowRank = isFlat ? 2 : 1;
   // The best that types allow or leave open; below, elements' own alignment.
   int64_t natural = maxAccessBytes;
   for (Value tensor : tensors)
     natural = std::min<int64_t>(
         natural,
         cast<MemRefType>(tensor.getType()).getElementTypeBitWidth() / 8);
+  auto why = [&](int64_t bytes) {
+    for (Value tensor : tensors)
+      if (std::string reason = whyUnaligned(tensor, bytes, rowRank);
+          !reason.empty())
+        return reason;
+    return std::string();
+  };
+  auto remark = [&](int64_t bytes) {
+    if (bytes < maxAccessBytes)
+      emitRemark(host.getLoc())
+          << "rows of tensors start at multiples of " << bytes << " bytes, not "
+          << maxAccessBytes << ": " << why(maxAccessBytes);
+  };
   for (int64_t bytes = maxAccessBytes; bytes > natural; bytes /= 2) {
-    std::optional<bool> known = areRowsAligned(tensors, bytes);
+    std::optional<bool> known = areRowsAligned(tensors, bytes, rowRank);
     if (known && !*known)
       continue;
-    if (known)
+    if (known) {
+      remark(bytes);
       return emit(bytes);
-    Value aligned = emitAreRowsAligned(host, tensors, bytes);
+    }
+    emitRemark(host.getLoc())
+        << "two kernels, for rows at multiples of " << bytes << " and of "
+        << natural << " bytes: " << why(bytes);
+    Value aligned = emitAreRowsAligned(host, tensors, bytes, rowRank);
     auto branch = scf::IfOp::create(host, aligned, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(host);
     host.setInsertionPointToStart(branch.thenBlock());
@@ -132,5 +231,6 @@ void mlir::kvcache::emitForAlignment(ImplicitLocOpBuilder &host,
     host.setInsertionPointToStart(branch.elseBlock());
     return emit(natural);
   }
+  remark(natural);
   emit(natural);
 }

@@ -7,7 +7,7 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROWUNITS_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROWUNITS_H
 
-#include "KernelBuilder.h"
+#include "Destinations.h"
 
 namespace mlir::kvcache {
 
@@ -44,6 +44,11 @@ private:
   int64_t inner, storageBytes;
 };
 
+/// Remarks that the layout keeps rows of `pool` from 16-byte accesses, where it
+/// does.
+void remarkRowWidth(Location location, StringRef subject,
+                    const PoolLayout &pool, ValueRange tensors);
+
 /// `width` units of a row, and so many rows, in blocks of threads.
 struct RowUnits {
   int64_t width, threads;
@@ -60,23 +65,35 @@ struct RowUnits {
   /// programs.
   static constexpr int64_t maxUnrolled = 8;
 
-  /// Blocks for `rows` (`index`) rows, on the host.
-  Value blocks(ImplicitLocOpBuilder &host, Value rows) const;
+  /// Blocks for `rows` (`index`) rows, `bundle` for each row of a block, on the
+  /// host.
+  Value blocks(ImplicitLocOpBuilder &host, Value rows,
+               int64_t bundle = 1) const;
 
   /// Emits `body` for the row (`index`) of a thread and the thread's number in
   /// the row (`i32`).
   void forEachRow(KernelBuilder &builder, Value rows,
                   function_ref<void(Value row, Value thread)> body) const;
 
+  /// The same where a row has the 32 threads of a warp, which takes `bundle`
+  /// rows one after the other: `find` looks up one of them, so that a lane does
+  /// it for a row, and `body` is told what the row's lane found.
+  void forEachBundle(
+      KernelBuilder &builder, Value rows, int64_t bundle,
+      function_ref<Destinations(Value row)> find,
+      function_ref<void(Value row, Value thread, Destinations)> body) const;
+
   /// Emits `body` for those of `count` units of a row that are the thread's.
   void forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
                function_ref<void(Value unit)> body) const;
 };
 
-/// Calls `emit` with the alignment in bytes that rows of `tensors` have: once
+/// Calls `emit` with the alignment in bytes that rows of `tensors` have, which
+/// are heads, or whole rows where vectors run on over heads (`isFlat`): once
 /// where types tell, else in two branches on the host.
 void emitForAlignment(ImplicitLocOpBuilder &host, ArrayRef<Value> tensors,
-                      function_ref<void(int64_t alignment)> emit);
+                      function_ref<void(int64_t alignment)> emit,
+                      bool isFlat = false);
 
 } // namespace mlir::kvcache
 

@@ -6,7 +6,7 @@
 
 #include "ScaleRule.h"
 
-#include "Numbers.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,0 +1,186 @@
+//===- GatherStage.cpp - Rows of a gather by way of shared memory --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Destinations.h"
+#include "GatherKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+/// Memory that blocks share without asking for more.
+static constexpr int64_t sharedBytes = 48 * 1024;
+
+/// Lanes of a warp.
+static constexpr int64_t warp = 32;
+
+bool GatherKernel::isStaged(const Stretch &stretch, int64_t rows) const {
+  int64_t outBytes = stretch.outType.getIntOrFloatBitWidth() / 8;
+  return stretch.pool == Pool::values &&
+         stretch.poolAlignment() == Stretch::maxBytes &&
+         stretch.numbers * outBytes == 2 * Stretch::maxBytes &&
+         stretch.perHead() % 2 == 0 && cut.keepsWarpsTogether() &&
+         rows * cut.threads() * Stretch::maxBytes <= sharedBytes;
+}
+
+GatherKernel::Stage GatherKernel::makeStage(const Column &column,
+                                            const GatherPage &page,
+                                            Value firstRow, int64_t rowStep,
+                                            int64_t rows) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  const Stretch &stretch = column.stretch;
+  Stage stage;
+  stage.memory = builder->shareMemory(stretch.shape.storageType,
+                                      rows * cut.threads() * stretch.lanes,
+                                      Stretch::maxBytes);
+  Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  auto bits = [&](Value value, int64_t mask) -> Value {
+    return arith::AndIOp::create(b, value, arith.i32(mask));
+  };
+  Value odd = bits(thread, 1);
+  stage.write = arith.mul(thread, stretch.lanes);
+  // Eight threads on, halves are read in the other order: else these would
+  // come from the same banks.
+  Value turn = bits(b.createOrFold<arith::ShRUIOp>(thread, arith.i32(3)), 1);
+  stage.half = stretch;
+  stage.half->lanes /= 2;
+  stage.half->numbers /= 2;
+  // The first vector of the pair's, in the head and in the memory.
+  Value storage = arith.sub(column.storage, arith.mul(odd, stretch.lanes));
+  Value memory = arith.sub(stage.write, arith.mul(odd, stretch.lanes));
+  int64_t pairNumbers = 2 * stretch.numbers;
+  stage.oneScale =
+      layout.isQuantized() && (layout.getScaleSlots() == 1 ||
+                               layout.getGranularity() % pairNumbers == 0);
+  stage.firstRow = firstRow;
+  stage.rowStep = rowStep;
+  stage.rows = rows;
+  stage.loadsTogether = stage.oneScale && layout.getNumHeads() == 1 &&
+                        layout.getScaleSlots() == 1 && rows * rowStep <= warp;
+  for (bool second : {false, true}) {
+    Value vector = turn;
+    if (second)
+      vector = arith::XOrIOp::create(b, turn, arith.i32(1));
+    Value inPair = arith.add(arith.mul(vector, stretch.lanes),
+                             arith.mul(odd, stage.half->lanes));
+    Value at = arith.add(storage, inPair);
+    Column part = {*stage.half, column.head, at, stage.oneScale ? storage : at,
+                   Value()};
+    part.place = placeOf(part, page);
+    stage.parts.push_back(part);
+    stage.reads.push_back(arith.add(memory, inPair));
+  }
+  return stage;
+}
+
+SmallVector<SmallVector<Value>>
+GatherKernel::loadPairScales(const Stage &stage, const GatherPage &page,
+                             Value row) {
+  SmallVector<SmallVector<Value>> scales;
+  for (const Column &part : ArrayRef(stage.parts).drop_back(stage.oneScale))
+    scales.push_back(loadScales(part, page, row));
+  return scales;
+}
+
+Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
+                               const GatherPage &page, Value step,
+                               int64_t count, bool isWhole, Value doubts) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  int64_t rowSize = cut.threads() * column.stretch.lanes;
+  bool together = stage.loadsTogether && layout.isQuantized();
+  SmallVector<Value> rows, exist, codes;
+  SmallVector<SmallVector<Value>> scales;
+  for (int64_t i = 0; i < count; ++i) {
+    Value row = arith.add(arith.add(step, stage.firstRow), i * stage.rowStep);
+    rows.push_back(row);
+    if (isWhole) {
+      exist.push_back(Value());
+      codes.push_back(loadCodes(column, page, row));
+      if (!together)
+        llvm::append_range(scales, loadPairScales(stage, page, row));
+      continue;
+    }
+    // Of rows without a token nothing is read. Lanes of a pair have one row.
+    exist.push_back(arith.less(row, page.copied));
+    SmallVector<size_t> sizes;
+    SmallVector<Type> types;
+    auto check = scf::IfOp::create(
+        b, exist.back(),
+        [&](OpBuilder &nested, Location) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPoint(nested.getInsertionBlock(),
+                              nested.getInsertionPoint());
+          SmallVector<Value> loaded = {loadCodes(column, page, row)};
+          if (!together)
+            for (ArrayRef<Value> part : loadPairScales(stage, page, row)) {
+              sizes.push_back(part.size());
+              llvm::append_range(loaded, part);
+            }
+          llvm::append_range(types, ValueRange(loaded).getTypes());
+          scf::YieldOp::create(b, loaded);
+        },
+        [&](OpBuilder &nested, Location loc) {
+          SmallVector<Value> none;
+          for (Type type : types)
+            none.push_back(arith::ConstantOp::create(
+                nested, loc, cast<TypedAttr>(nested.getZeroAttr(type))));
+          scf::YieldOp::create(nested, loc, none);
+        });
+    ValueRange results = check.getResults();
+    codes.push_back(results.front());
+    results = results.drop_front();
+    for (size_t size : sizes) {
+      scales.push_back(SmallVector<Value>(results.take_front(size)));
+      results = results.drop_front(size);
+    }
+  }
+  if (together) {
+    // A lane reads the scale of a row, and tells those whose row it is.
+    Value lane = arith::AndIOp::create(
+        b, arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x)),
+        arith.i32(warp - 1));
+    Value row = arith.add(step, arith.rem(lane, count * stage.rowStep));
+    if (!isWhole)
+      row = arith.minimum(row, arith.sub(page.copied, arith.i32(1)));
+    Value scale = loadScales(stage.parts.front(), page, row).front();
+    for (int64_t i = 0; i < count; ++i)
+      scales.push_back({NVVM::ShflOp::create(
+          b, b.getF32Type(), arith.i32(-1), scale,
+          arith.add(stage.firstRow, i * stage.rowStep), arith.i32(warp - 1),
+          NVVM::ShflKind::idx, /*return_value_and_is_valid=*/UnitAttr())});
+  }
+  auto place = [&](Value at, int64_t row) {
+    return arith.add(arith.toIndex(at), row * rowSize);
+  };
+  // What was there is read. All of a warp are here: rows are whole steps.
+  Value all = arith.i32(-1);
+  NVVM::SyncWarpOp::create(b, all);
+  for (auto [row, code] : llvm::enumerate(codes))
+    vector::StoreOp::create(
+        b, code, stage.memory, ValueRange{place(stage.write, row)},
+        /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes));
+  NVVM::SyncWarpOp::create(b, all);
+  auto type =
+      VectorType::get({stage.half->lanes}, stage.half->shape.storageType);
+  for (int64_t number = 0; number < count; ++number)
+    emitIf(b, exist[number], [&] {
+      for (auto [half, part] : llvm::enumerate(stage.parts)) {
+        Value code = vector::LoadOp::create(
+            b, type, stage.memory, ValueRange{place(stage.reads[half], number)},
+            /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes / 2));
+        size_t scale = stage.oneScale ? number : 2 * number + half;
+        store(part, rows[number],
+              convert(part, code, scales[scale], /*exact=*/false));
+      }
+    });
+  return addDoubts(doubts, codes, scales);
+}
