@@ -34,6 +34,8 @@ constexpr int nonPortableCluster = 14;
 std::set<void *> liveHandles, liveMemory;
 std::map<void *, std::string> modules;
 int contextDepth = 0;
+// As cuCtxSetCurrent has it.
+void *currentContext = nullptr;
 uintptr_t nextHandle = 0x1000;
 
 void log(const char *format, ...) {
@@ -128,6 +130,16 @@ Code cuCtxPushCurrent_v2(void *context) {
 }
 Code cuCtxPopCurrent_v2(void **) {
   --contextDepth;
+  return success;
+}
+Code cuCtxGetCurrent(void **context) {
+  *context = currentContext;
+  return success;
+}
+Code cuCtxSetCurrent(void *context) {
+  checkHandle(context);
+  currentContext = context;
+  contextDepth = 1;
   return success;
 }
 Code cuCtxSynchronize() {

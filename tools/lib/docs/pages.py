@@ -13,7 +13,8 @@ TITLES = (
     ("tensors", "Programs on tensors"), ("kernel-abi", "What a kernel takes"),
     ("launch-record", "Launch records"), ("out-of-range", "Out of range"),
     ("numerics", "Numerics"), ("runtime", "Running programs"),
-    ("simulator", "The simulator"), ("embedding", "Embedding"))
+    ("simulator", "The simulator"), ("embedding", "Embedding"),
+    ("python", "Python"))
 
 IR = "include/kvcache/Dialect/KVCache/IR"
 # Page, its title, and the definitions with what mlir-tblgen makes of each.

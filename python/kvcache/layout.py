@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layouts and pools."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from . import arrays, dtypes
+from .errors import ArgumentError
+
+_PLACEMENTS = {"pool": 0, "inline": 1, "page_split": 2}
+_ORDERS = {"nhd": 0, "hnd": 1}
+_SWIZZLES = {"none": 0, "v": 1, "kv": 2}
+_SIDES = {"key": 0, "value": 1}
+_POOLS = ("values", "scales", "tail")
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where an element or a scale lies: `offset` bytes from the start of its pool,
+    in `bytes` bytes; `high_half` of the byte for the odd elements of f4E2M1FN."""
+
+    pool: str
+    offset: int
+    bytes: int
+    high_half: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The layout of a paged cache, as docs/layouts.md describes it.
+
+    `heads` key-value heads of `head_size` elements, `page_size` tokens a page.
+    `scales` is the scales' dtype, or None; each serves `granularity` consecutive
+    elements of a head (the whole head where it is left out) and is found through a
+    table of its own with `scales_table="own"`. `rope` is (dtype, elements) of the
+    tail of a head that is not quantised. Raises ValueError, with the remedy, for
+    what is not a layout.
+    """
+
+    dtype: str
+    heads: int
+    head_size: int
+    page_size: int
+    scales: Optional[str] = None
+    granularity: Optional[int] = None
+    scales_table: str = "shared"
+    mla: bool = False
+    placement: str = "pool"
+    order: str = "nhd"
+    rope: Optional[tuple[str, int]] = None
+    kv_inner: bool = False
+    footer: int = 0
+    page_align: int = 0
+    swizzle: str = "none"
+
+    def __post_init__(self):
+        choices = {"scales_table": ("shared", "own"), "placement": _PLACEMENTS,
+                   "order": _ORDERS, "swizzle": _SWIZZLES}
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"expected {name} to be one of {', '.join(known)}, got "
+                                 f"{getattr(self, name)!r}")
+        if self.scales and self.granularity is None:
+            tail = self.rope[1] if self.rope else 0
+            object.__setattr__(self, "granularity", self.head_size - tail)
+        if not self.scales and self.granularity is not None:
+            raise ValueError(f"expected scales with granularity {self.granularity}, got none; "
+                             "add scales='f32' or drop granularity")
+        self.attr  # Checks it all.
+
+    # The IR ------------------------------------------------------------------
+
+    @functools.cached_property
+    def attr(self):
+        """The layout as an attribute of a context of its own (kvcache.ir)."""
+        from . import ir
+        from ._mlir_libs import _kvcache
+
+        context = _context()
+
+        def type_of(name):
+            try:
+                return ir.Type.parse(name, context) if name else None
+            except ir.MLIRError:
+                raise ValueError(f"expected an element type as MLIR spells it (f32, bf16, "
+                                 f"f8E4M3FN, …), got {name!r}") from None
+
+        rope_dtype, rope_size = self.rope or (None, 0)
+        return _kvcache.LayoutAttr.get(
+            type_of(self.dtype), self.heads, self.head_size, self.page_size,
+            is_mla=self.mla, scale_dtype=type_of(self.scales),
+            granularity=self.granularity or 0,
+            own_scales_table=self.scales_table == "own" and bool(self.scales),
+            placement=_PLACEMENTS[self.placement], order=_ORDERS[self.order],
+            rope_dtype=type_of(rope_dtype), rope_size=rope_size, kv_inner=self.kv_inner,
+            footer=self.footer, page_align=self.page_align,
+            swizzle=_SWIZZLES[self.swizzle])
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The attribute as text: `#kvcache.layout<…>`."""
+        return str(self.attr)
+
+    # Sizes --------------------------------------------------------------------
+
+    @property
+    def sides(self) -> int:
+        """1 with `mla` (keys only), else 2."""
+        return 1 if self.mla else 2
+
+    @property
+    def scale_slots(self) -> int:
+        """Scales a head; 0 without scales."""
+        if not self.scales:
+            return 0
+        tail = self.rope[1] if self.rope else 0
+        return -(-(self.head_size - tail) // self.granularity)
+
+    @property
+    def has_scales_pool(self) -> bool:
+        """Whether scales have a pool of their own."""
+        return bool(self.scales) and self.placement == "pool"
+
+    def page_bytes(self, layers: int, pool: str = "values") -> int:
+        """Bytes of a page, all sides and layers, of the pool of `values` or `scales`."""
+        return self.attr.page_bytes(layers, _POOLS.index(pool))
+
+    def token_bytes(self, layers: int) -> int:
+        """Bytes of all pools that a token takes, the padding of pages apart."""
+        return self.attr.token_bytes(layers)
+
+    # Places -------------------------------------------------------------------
+
+    def place(self, *, layers: int, block: int, slot: int, head: int, dim: int,
+              layer: int = 0, side: str = "key", pitch: int = 0) -> Place:
+        """Where element `dim` of a head of the token in `slot` of `block` lies.
+        `pitch` is the number of bytes from block to block, 0 for packed pages."""
+        return self._place(False, layers, block, side, layer, slot, head, dim, pitch)
+
+    def scale_place(self, *, layers: int, block: int, slot: int, head: int, dim: int,
+                    layer: int = 0, side: str = "key", pitch: int = 0) -> Place:
+        """Where the scale of that element lies, in its own pool where it has one."""
+        return self._place(True, layers, block, side, layer, slot, head, dim, pitch)
+
+    def _place(self, of_scale, layers, block, side, layer, slot, head, dim, pitch):
+        if side not in _SIDES:
+            raise ValueError(f"expected a side of key or value, got {side!r}")
+        pool, offset, size, high = self.attr.place(
+            layers, of_scale, block, _SIDES[side], layer, slot, head, dim, pitch)
+        return Place(_POOLS[pool], offset, size, high)
+
+    def explain(self, layers: int = 1, *, batch: Optional[int] = None,
+                token: Optional[int] = None, table=None, scales_table=None):
+        """The byte map of a page: what lies where, strides, padding, bytes a token.
+        With `batch`, `token` and the tables also where that token lies. Prints as
+        text; a notebook shows a drawing, which `.svg()` gives."""
+        from .explain import Explanation
+
+        text = self.attr.explain(layers)
+        if token is not None:
+            def row(blocks):
+                return [] if blocks is None else [int(b) for b in np.asarray(blocks)[batch or 0]]
+
+            text += "\n" + self.attr.explain_token(layers, token, row(table), row(scales_table))
+        return Explanation(self, layers, text)
+
+    # Pools --------------------------------------------------------------------
+
+    def pool_shape(self, num_blocks: int, layers: int, pool: str = "values") -> tuple[int, ...]:
+        """Shape of the array of a pool."""
+        shape = list(self.attr.pool_shape(_POOLS.index(pool)))
+        if not shape:
+            raise ValueError(f"the layout has no pool of {pool}")
+        shape[0], shape[2] = num_blocks, layers
+        return tuple(shape)
+
+    def pool_dtype(self, pool: str = "values") -> str:
+        """Element type of that array, as MLIR spells it."""
+        return str(self.attr.pool_type(_POOLS.index(pool)))
+
+    def allocate(self, num_blocks: int, layers: int, *,
+                 scales_blocks: Optional[int] = None) -> "Pool":
+        """NumPy arrays of zeros for a cache of `num_blocks` pages, and as many of
+        scales unless `scales_blocks` says otherwise."""
+        def zeros(blocks, pool):
+            shape = self.pool_shape(blocks, layers, pool)
+            dtype = dtypes.to_numpy(self.pool_dtype(pool))
+            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            pitch = self.page_bytes(layers, pool)
+            packed = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+            memory = np.zeros(max(size, blocks * pitch) + 256, np.uint8)
+            start = -memory.ctypes.data % 256
+            rows = memory[start:start + blocks * pitch].reshape(blocks, pitch)
+            return rows[:, :packed].view(dtype).reshape(shape) if pitch == packed else (
+                np.lib.stride_tricks.as_strided(
+                    memory[start:].view(dtype), shape,
+                    (pitch, *np.empty(shape[1:], dtype).strides)))
+
+        if num_blocks < 0 or layers < 1:
+            raise ValueError(f"expected at least 0 blocks and 1 layer, got {num_blocks} and "
+                             f"{layers}")
+        scales = None
+        if self.has_scales_pool:
+            scales = zeros(num_blocks if scales_blocks is None else scales_blocks, "scales")
+        return Pool(self, zeros(num_blocks, "values"), scales)
+
+    def wrap(self, blocks, scales=None) -> "Pool":
+        """A pool of arrays that are there already (NumPy, torch, jax, cupy, anything
+        with DLPack or `__cuda_array_interface__`), not copied."""
+        return Pool(self, blocks, scales)
+
+
+@functools.lru_cache(maxsize=None)
+def _context():
+    from . import ir
+
+    # Nothing but layouts is made in it.
+    return ir.Context(load_on_create_dialects=[])
+
+
+class Pool:
+    """The memory of a cache: `blocks` `[NB, sides, L, …]` and, where scales have a
+    pool of their own, `scales`. Raises ArgumentError for arrays of another dtype or
+    shape than the layout's."""
+
+    def __init__(self, layout: Layout, blocks: Any, scales: Any = None):
+        self.layout, self.blocks, self.scales = layout, blocks, scales
+        if (scales is not None) != layout.has_scales_pool:
+            raise ArgumentError("expected a pool of scales" if scales is None else
+                                "expected no pool of scales; the layout has none of its own")
+        self._check("blocks", blocks, "values")
+        if scales is not None:
+            self._check("scales", scales, "scales")
+            if self.layers != arrays.view(scales, "scales").shape[2]:
+                raise ArgumentError(f"'scales': expected {self.layers} layers as in blocks, got "
+                                    f"{arrays.view(scales).shape[2]}")
+
+    def _check(self, name, array, pool):
+        view = arrays.view(array, name)
+        wanted = self.layout.pool_dtype(pool)
+        if not dtypes.fits(view.dtype, wanted):
+            raise ArgumentError(f"'{name}': expected elements of {wanted}, got {view.dtype}")
+        shape = self.layout.attr.pool_shape(_POOLS.index(pool))
+        if len(shape) != len(view.shape) or any(
+                size is not None and size != got for size, got in zip(shape, view.shape)):
+            text = ", ".join("?" if size is None else str(size) for size in shape)
+            raise ArgumentError(f"'{name}': expected a shape of ({text}), got {view.shape}")
+
+    @property
+    def num_blocks(self) -> int:
+        return arrays.view(self.blocks).shape[0]
+
+    @property
+    def layers(self) -> int:
+        return arrays.view(self.blocks).shape[2]
+
+    def __repr__(self):
+        return f"<kvcache.Pool of {self.num_blocks} pages, {self.layers} layers>"

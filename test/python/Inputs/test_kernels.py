@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+
+import ml_dtypes
+import numpy as np
+from util import raises
+
+import kvcache
+
+LAYOUT = kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=8, scales="f32",
+                        granularity=32)
+TABLE, LENGTHS = np.array([[3, 1], [0, 2]], np.int32), np.array([11, 4], np.int32)
+
+
+def filled(layout=LAYOUT, seed=0):
+    pool = layout.allocate(num_blocks=4, layers=2)
+    chance = np.random.default_rng(seed)
+    pool.blocks[...] = chance.normal(size=pool.blocks.shape).astype(pool.blocks.dtype)
+    if pool.scales is not None:
+        pool.scales[...] = chance.uniform(0.5, 2, pool.scales.shape)
+    return pool
+
+
+def reference(pool, layer=1, side=0):
+    values = np.float32(pool.blocks[:, side, layer])
+    values *= np.repeat(pool.scales[:, side, layer], 32, axis=-1)
+    return [values[row].reshape(-1, 2, 64)[:n] for row, n in zip(TABLE, LENGTHS)]
+
+
+def test_gather():
+    pool = filled()
+    k = kvcache.compile("gather", LAYOUT, side="value")
+    out = k(pool, lengths=LENGTHS, table=TABLE, layer=1, rows=12)
+    assert out.shape == (2, 12, 2, 64) and np.any(out)
+    for got, want in zip(out, reference(pool, side=1)):
+        np.testing.assert_array_equal(got[:len(want)], want)
+        assert not np.any(got[len(want):])
+
+
+def test_gather_ragged_into_bf16():
+    pool = filled()
+    k = kvcache.compile("gather", LAYOUT, ragged=True, out="bf16", out_scales=True)
+    out, scales = k(pool, lengths=LENGTHS, table=TABLE, layer=1, offsets=[0, 11, 15])
+    want = np.concatenate(reference(pool)).astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(out, want)
+    np.testing.assert_array_equal(scales[:8], pool.scales[3, 0, 1])
+
+
+def test_append_and_gather():
+    pool = LAYOUT.allocate(num_blocks=4, layers=2)
+    chance = np.random.default_rng(3)
+    rows = {f"{side}_rows": chance.normal(size=(5, 2, 64)).astype(ml_dtypes.bfloat16)
+            for side in ("key", "value")}
+    append = kvcache.compile("quantize_append", LAYOUT)
+    lengths = np.array([6, 0], np.int32)
+    append(pool, lengths=lengths, table=TABLE, layer=1, offsets=[0, 3, 5], **rows)
+    gather = kvcache.compile("gather", LAYOUT)
+    out = gather(pool, lengths=lengths + [3, 2], table=TABLE, layer=1)
+    for got, want in ((out[0, 6:9], rows["key_rows"][:3]), (out[1, :2], rows["key_rows"][3:])):
+        want = np.float32(want)
+        # Half a step of e4m3, of the granule's largest.
+        limit = np.abs(want).reshape(-1, 2, 2, 32).max(-1).repeat(32, -1).reshape(want.shape) / 16
+        assert np.all(np.abs(got - want) <= limit) and np.any(got)
+    assert not np.any(out[0, :6]) and not np.any(np.float32(pool.blocks[:, :, 0]))
+
+
+def test_whole_pages():
+    pool = filled()
+    before = pool.blocks.copy(), pool.scales.copy()
+    kvcache.compile("copy_pages", LAYOUT)(pool, pairs=[(0, 1), (1, 0)])
+    for now, was in zip((pool.blocks, pool.scales), before):
+        np.testing.assert_array_equal(now.view(np.uint8), was[[1, 0, 2, 3]].view(np.uint8))
+    kvcache.compile("clear_pages", LAYOUT)(pool, pages=[2])
+    assert not np.any(np.float32(pool.blocks[2])) and np.any(np.float32(pool.blocks[3]))
+
+
+def test_what_a_kernel_says():
+    k = kvcache.compile("gather", LAYOUT, chip="sm_80")
+    assert ".target sm_80" in k.ptx and ".extern" not in k.ptx
+    assert k.record["function"] == "gather" and json.dumps(k.record)
+    assert "gather_launch" in k.header and "kvcache.gather" in k.ir
+
+
+def test_own_program():
+    text = '''
+    func.func @double(%x: memref<?xf32> {kvcache.name = "x"}) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      gpu.launch blocks(%bx, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
+                 threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+        %v = memref.load %x[%bx] : memref<?xf32>
+        %w = arith.addf %v, %v : f32
+        memref.store %w, %x[%bx] : memref<?xf32>
+        gpu.terminator
+      }
+      return
+    }'''
+    x = np.arange(5, dtype=np.float32)
+    kvcache.compile(text)(x=x)
+    np.testing.assert_array_equal(x, np.arange(5) * 2)
+
+
+def test_compile_errors():
+    text = ("func.func @f(%k: !kvcache.cache<value, #kvcache.layout<bf16, params = <num_heads = 1, "
+            "head_size = 8, is_mla = true>, page_size = 4>>) {\n  return\n}")
+    try:
+        kvcache.compile(text)
+    except kvcache.CompileError as error:
+        assert error.diagnostics[0].severity == "error" and "1:" in error.diagnostics[0].location
+        assert "MLA" in str(error), error
+    else:
+        raise AssertionError("expected an error")
+    with raises(kvcache.CompileError, "unknown chip 'sm_1'"):
+        kvcache.compile("gather", LAYOUT, chip="sm_1", cache=False)
+    with raises(ValueError, "unknown kernel 'gathr'; expected append"):
+        kvcache.compile("gathr", LAYOUT)
+    with raises(ValueError, "got an unexpected keyword argument 'sid'"):
+        kvcache.compile("gather", LAYOUT, sid="key")
+    with raises(ValueError, "expected a layout for kernel 'gather', got None"):
+        kvcache.compile("gather")
+
+
+def test_argument_errors():
+    pool = filled()
+    k = kvcache.compile("gather", LAYOUT)
+    good = dict(lengths=LENGTHS, table=TABLE)
+    out = np.zeros((2, 11, 2, 64), np.float32)
+    cases = [
+        ({**good, "tables": TABLE}, "unknown argument 'tables'"),
+        (dict(lengths=LENGTHS), "missing argument 'table'"),
+        ({**good, "table": TABLE[:1]}, "'table': expected 2 rows, one for each length, got 1"),
+        ({**good, "table": TABLE[:, :1].copy()}, "expected at least 2 pages for 11 tokens, got 1"),
+        ({**good, "out": np.float64(out)}, "'out': expected elements of f32, got f64"),
+        ({**good, "out": out[..., ::2]}, "'out': expected size 64 of dimension 3, got 32"),
+        ({**good, "out": out.transpose(1, 0, 2, 3)}, "'out': expected stride .* contiguous"),
+        ({**good, "out": out[0]}, "'out': expected 4 dimensions, got 3"),
+        ({**good, "layer": "a"}, "'layer': expected a number, got str"),
+        ({**good, "layer": 0.5}, "'layer': expected an integer, got 0.5"),
+        ({**good, "out": object()}, "'out': expected an array"),
+    ]
+    for arguments, pattern in cases:
+        with raises(kvcache.ArgumentError, pattern):
+            k(pool, **arguments)
+    out.flags.writeable = False
+    with raises(kvcache.ArgumentError, "'out': .*read-only"):
+        k(pool, **good, out=out)
+    with raises(kvcache.ArgumentError, "expected a pool as the first argument"):
+        k(pool.blocks, **good)
+    with raises(kvcache.ArgumentError, "got one of another layout"):
+        k(filled(kvcache.Layout("bf16", 2, 64, 8)), **good)
+    with raises(kvcache.ArgumentError, "expected tools of memcheck"):
+        k(pool, **good, tool="valgrind")
+
+
+def test_checks_and_counters():
+    pool = filled()
+    k = kvcache.compile("gather", LAYOUT)
+    k(pool, lengths=LENGTHS, table=TABLE, tool="all", count=True)
+    assert k.counters[0]["launches"] == 1 and k.counters[0]["kernel"].startswith("gather")
+    # A table that names a block far outside of the pool.
+    try:
+        k(pool, lengths=LENGTHS, table=TABLE + 10**6, tool="memcheck")
+    except kvcache.CheckError as error:
+        assert error.reports and "read" in str(error), error
+    else:
+        raise AssertionError("expected a report")
+    # The next call is not concerned.
+    k(pool, lengths=LENGTHS, table=TABLE, tool="memcheck")
+
+
+def test_dump(folder):
+    kvcache.compile("clear_pages", LAYOUT, dump=folder)
+    files = [path for path in folder.rglob("*.mlir")]
+    assert len(files) > 8, files
+    assert any("gpu.launch" in path.read_text() for path in files)
+
+
+def test_other_arrays():
+    pool = filled()
+
+    class Foreign:
+        """An array of a library that only speaks DLPack."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    out = np.zeros((2, 11, 2, 64), np.float32)
+    k = kvcache.compile("gather", LAYOUT)
+    k(pool, lengths=LENGTHS, table=TABLE, layer=1, out=Foreign(out))
+    np.testing.assert_array_equal(out[0], reference(pool)[0])
+
+    class OnGPU:
+        __cuda_array_interface__ = dict(shape=(2, 11, 2, 64), typestr="<f4", data=(4096, False),
+                                        version=3, strides=None)
+
+    with raises(kvcache.ArgumentError, "expected all arrays on one device"):
+        k(pool, lengths=LENGTHS, table=TABLE, out=OnGPU())
+
+
+def gather_once(seed, queue=None):
+    pool = filled(seed=seed)
+    out = kvcache.compile("gather", LAYOUT)(pool, lengths=LENGTHS, table=TABLE, layer=1)
+    same = bool(np.array_equal(out[0], reference(pool)[0]))
+    if queue is not None:
+        queue.put(same)
+    return same
+
+
+def test_threads():
+    good = []
+    threads = [threading.Thread(target=lambda i=i: good.append(gather_once(i))) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert good == [True] * 6
+
+
+def test_forked():
+    assert gather_once(1)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=gather_once, args=(2, queue))
+    child.start()
+    assert queue.get(timeout=60)
+    child.join()
+    assert child.exitcode == 0 and gather_once(3)
+
+
+def test_disk_cache(folder):
+    """Many processes at once, a damaged entry, a folder that cannot be written."""
+    script = ("import kvcache\nlayout = kvcache.Layout('bf16', heads=1, head_size=32, page_size=4)\n"
+              "print(len(kvcache.compile('gather', layout).ptx))")
+
+    def start(where):
+        environment = dict(os.environ, KVCACHE_CACHE_DIR=str(where))
+        return subprocess.Popen([sys.executable, "-c", script], env=environment,
+                                stdout=subprocess.PIPE, text=True)
+
+    processes = [start(folder) for _ in range(4)]
+    sizes = {process.communicate()[0] for process in processes}
+    assert len(sizes) == 1 and int(sizes.pop()) > 100
+    entries = list(folder.iterdir())
+    assert len(entries) == 1 and entries[0].suffix == ".json", entries
+    entries[0].write_text(entries[0].read_text()[:-100])
+    again = start(folder)
+    assert int(again.communicate()[0]) > 100 and again.returncode == 0
+    nowhere = start("/proc/none")
+    assert int(nowhere.communicate()[0]) > 100 and nowhere.returncode == 0
