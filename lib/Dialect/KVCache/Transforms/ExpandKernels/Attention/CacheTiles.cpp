@@ -7,7 +7,7 @@
 #include "CacheTiles.h"
 
 #include "../Destinations.h"
-#include "../Numbers.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 #include "../RowUnits.h"
 #include "../Tiles/Words.h"
 

@@ -25,7 +25,7 @@
 
 #include "../Destinations.h"
 #include "../ExpandKernels.h"
-#include "../Numbers.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 #include "../RowUnits.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"

@@ -7,7 +7,7 @@
 #include "Partials.h"
 
 #include "../Destinations.h"
-#include "../Numbers.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 #include "../RowUnits.h"
 #include "../Tiles/FastMath.h"
 

@@ -7,7 +7,7 @@
 #include "Words.h"
 
 #include "../KernelBuilder.h"
-#include "../Numbers.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
