@@ -28,8 +28,12 @@ static constexpr int64_t maxThreads = 512;
 /// Bytes of `state`.
 static constexpr int64_t stateBytes = 4 * (4 + maxThreads / warpSize);
 
+/// Candidates that there is room for: of ranks and indices as many as fill
+/// multiples of 16 bytes, at which memory is laid out.
 static int64_t roomFor(int64_t otherBytes) {
-  return (Candidates::sharedBytes - otherBytes - 4 * numBins - stateBytes) / 8;
+  int64_t bytes =
+      Candidates::sharedBytes - otherBytes - 4 * numBins - stateBytes;
+  return bytes / 32 * 4;
 }
 
 bool Candidates::fits(int64_t k, int64_t step, int64_t otherBytes) {
@@ -475,7 +479,8 @@ void Candidates::finish(
       arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, have, arith.i32(k));
   emitIf(b, isOver, [&] { keepBest(have); });
   gpu::BarrierOp::create(b);
-  have = arith.minimum(have, arith.i32(k));
+  // Now at most `k`. Whoever knew that could read what is not there.
+  have = loadState(count);
 
   SmallVector<Value> elements(2 * perThread);
   SmallVector<Type> types(2, b.getI32Type());
