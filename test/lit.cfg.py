@@ -56,6 +56,14 @@ if clang:
         # Without a CUDA toolkit clang takes an old PTX version.
         "-nocudainc --cuda-feature=+ptx80 -S -Wno-unknown-cuda-version -g0"))
 
+# A terminal for what shows progress on one; a bare chroot has none.
+try:
+    for end in os.openpty():
+        os.close(end)
+    config.available_features.add("pty")
+except OSError:
+    pass
+
 # Reference numbers of narrow floats.
 if subprocess.run(
     [config.python_executable, "-c", "import ml_dtypes"], capture_output=True
