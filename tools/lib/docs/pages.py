@@ -89,9 +89,17 @@ def site_links(text, prefix=""):
 
 
 def write(root, folder):
-    """Writes mkdocs.yml and the pages to `folder`, which it owns."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Writes mkdocs.yml and the pages to `folder`, in place of those of an earlier
+    run; a folder with anything else in it is refused."""
+    if folder.exists():
+        foreign = {entry.name for entry in folder.iterdir()} - {"mkdocs.yml", "pages"}
+        if foreign or ((folder / "pages").exists()
+                       and not (folder / "mkdocs.yml").exists()):
+            raise Failed(f"{folder} holds something else ({min(foreign, default='pages')});"
+                         " name an empty folder")
+        shutil.rmtree(folder)
     (folder / "pages/reference").mkdir(parents=True)
+    (folder / "mkdocs.yml").touch()
     have = {file.stem for file in root.glob("docs/*.md")}
     unnamed = have ^ {name for name, _ in TITLES}
     if unnamed:
