@@ -6,14 +6,13 @@
 
 #include "kvcache/InitAll.h"
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
+#include "mlir-c/RegisterEverything.h"
+#include "mlir/CAPI/IR.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
+  mlirRegisterAllDialects(wrap(&registry));
   mlir::kvcache::registerAllDialects(registry);
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

@@ -6,10 +6,12 @@
 
 #include "kvcache/InitAll.h"
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir-c/RegisterEverything.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,13 +20,15 @@ int main(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
     os << "kvcache version " << KVCACHE_VERSION << '\n';
   });
-  mlir::registerAllPasses();
+  mlirRegisterAllPasses();
   mlir::kvcache::registerAllPasses();
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
+  mlirRegisterAllDialects(wrap(&registry));
   mlir::kvcache::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  mlir::registerAllGPUToLLVMIRTranslations(registry);
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerGPUDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "kvcache optimiser driver\n", registry));
 }

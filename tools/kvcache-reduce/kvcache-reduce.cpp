@@ -6,17 +6,15 @@
 
 #include "kvcache/InitAll.h"
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
+#include "mlir-c/RegisterEverything.h"
+#include "mlir/CAPI/IR.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
 int main(int argc, char **argv) {
-  mlir::registerAllPasses();
+  mlirRegisterAllPasses();
   mlir::kvcache::registerAllPasses();
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
+  mlirRegisterAllDialects(wrap(&registry));
   mlir::kvcache::registerAllDialects(registry);
   mlir::MLIRContext context(registry);
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));

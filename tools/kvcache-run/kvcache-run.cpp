@@ -11,15 +11,14 @@
 #include "kvcache/Pipelines/Pipelines.h"
 #include "kvcache/Runtime/CAPI.h"
 
+#include "mlir-c/RegisterEverything.h"
+#include "mlir/CAPI/IR.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -247,11 +246,10 @@ int run() {
                                      : deviceChip;
 
   DialectRegistry registry;
-  mlir::registerAllDialects(registry);
+  mlirRegisterAllDialects(wrap(&registry));
   kvcache::registerAllDialects(registry);
-  registerAllExtensions(registry);
-  registerAllToLLVMIRTranslations(registry);
   MLIRContext context(registry);
+  mlirRegisterAllLLVMTranslations(wrap(&context));
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(inputFile, &error);
   if (!buffer)

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KVCacheBytecode.h"
-#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -28,7 +28,7 @@ using namespace mlir::kvcache;
 #include "kvcache/Dialect/KVCache/IR/KVCacheTypes.cpp.inc"
 
 #define GET_OP_CLASSES
-#include "kvcache/Dialect/KVCache/IR/KVCacheOps.cpp.inc"
+#include "kvcache/Dialect/KVCache/IR/KVCacheCoreOps.cpp.inc"
 
 namespace {
 /// Layouts are long and shared by every type of a program: print them once.
@@ -66,7 +66,11 @@ void KVCacheDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kvcache/Dialect/KVCache/IR/KVCacheOps.cpp.inc"
+#include "kvcache/Dialect/KVCache/IR/KVCacheCoreOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.cpp.inc"
       >();
   addInterfaces<KVCacheAsmInterface, KVCacheInlinerInterface>();
   addBytecodeInterface(*this);

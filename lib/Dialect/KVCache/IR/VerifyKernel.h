@@ -7,6 +7,7 @@
 #ifndef LIB_DIALECT_KVCACHE_IR_VERIFYKERNEL_H
 #define LIB_DIALECT_KVCACHE_IR_VERIFYKERNEL_H
 
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
 namespace mlir::kvcache {

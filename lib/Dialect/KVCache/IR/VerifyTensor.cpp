@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;

@@ -6,7 +6,7 @@
 
 #include "kvcache/Dialect/KVCache/Transforms/BufferizableOpInterfaceImpl.h"
 
-#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

@@ -8,6 +8,7 @@
 
 #include "RuntimeChecks.h"
 
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 

@@ -6,6 +6,7 @@
 
 #include "RuntimeChecks.h"
 
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"

@@ -15,7 +15,6 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
-#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -33,16 +32,7 @@
 #define GET_TYPEDEF_CLASSES
 #include "kvcache/Dialect/KVCache/IR/KVCacheTypes.h.inc"
 
-namespace mlir::kvcache {
-
-/// A kernel operation, which `kvcache-expand-kernels` makes a kernel and its
-/// launch of.
-template <typename ConcreteOp>
-class KernelOpTrait : public OpTrait::TraitBase<ConcreteOp, KernelOpTrait> {};
-
-} // namespace mlir::kvcache
-
 #define GET_OP_CLASSES
-#include "kvcache/Dialect/KVCache/IR/KVCacheOps.h.inc"
+#include "kvcache/Dialect/KVCache/IR/KVCacheCoreOps.h.inc"
 
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHE_H

@@ -7,7 +7,7 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_EXPANDKERNELS_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_EXPANDKERNELS_H
 
-#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 namespace mlir::kvcache {
 

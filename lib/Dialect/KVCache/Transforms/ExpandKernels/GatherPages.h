@@ -7,6 +7,8 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_GATHERPAGES_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_GATHERPAGES_H
 
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
+
 #include "PageCut.h"
 
 namespace mlir::kvcache {

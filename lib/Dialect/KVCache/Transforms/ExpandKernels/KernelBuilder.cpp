@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "../Instrument.h"
 

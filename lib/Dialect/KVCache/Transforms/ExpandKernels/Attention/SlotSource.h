@@ -7,6 +7,8 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SLOTSOURCE_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SLOTSOURCE_H
 
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
+
 #include "../KernelBuilder.h"
 #include "../Tiles/Warp.h"
 
