@@ -130,3 +130,21 @@ def view(array, name: str = "array") -> ArrayView:
         raise ArgumentError(f"'{name}': {error}") from error
     raise ArgumentError(f"'{name}': expected an array (NumPy, DLPack, "
                         f"__cuda_array_interface__), got {type(array).__name__}")
+
+
+def as_numpy(array, name: str = "array") -> np.ndarray:
+    """A NumPy array of the same memory, which lies on the host. Raises ArgumentError
+    otherwise."""
+    seen = view(array, name)
+    if isinstance(seen.owner, np.ndarray):
+        return seen.owner
+    if seen.device != "cpu":
+        raise ArgumentError(f"'{name}': expected an array in host memory, got one on a GPU")
+    dtype = dtypes.to_numpy(seen.dtype)
+    low, high = seen.extent()
+    if low == high or not low:
+        return np.empty(seen.shape, dtype)
+    memory = (ctypes.c_char * (high - low)).from_address(low)
+    memory._owner = seen.owner  # Lives as long as what looks at it.
+    return np.ndarray(seen.shape, dtype, memory, seen.pointer - low,
+                      tuple(stride * seen.bytes for stride in seen.strides))

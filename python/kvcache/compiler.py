@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ import numpy as np
 
 from . import arrays, diskcache, runtime
 from .errors import ArgumentError, CompileError, Diagnostic
-from .kernels import KERNELS, Program
+from .kernels import KERNELS, OwnProgram
 from .layout import Layout, Pool
 from .record import Record
 
@@ -31,7 +32,7 @@ class Kernel:
     that was compiled. `counters` are those of the last call with `count=True`.
     """
 
-    def __init__(self, program: Program, chip: str, files: dict[str, bytes], function: str):
+    def __init__(self, program, chip: str, files: dict[str, bytes], function: str):
         self._program, self.chip, self.files, self.function = program, chip, files, function
         if f"{function}.json" not in files:
             records = ", ".join(sorted(n[:-5] for n in files if n.endswith(".json"))) or "none"
@@ -162,30 +163,26 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
     return Kernel(program, chip, files, function or _function_of(files))
 
 
-def _program(kernel, layout, options) -> Program:
+def _program(kernel, layout, options):
     if isinstance(kernel, str) and re.fullmatch(r"\w+", kernel):
         make = KERNELS.get(kernel)
         if make is None:
             raise ValueError(f"unknown kernel '{kernel}'; expected {', '.join(KERNELS)}, or the "
                              "text of a program")
-        if not isinstance(layout, Layout):
+        takes_layout = "layout" in inspect.signature(make).parameters
+        if takes_layout and not isinstance(layout, Layout):
             raise ValueError(f"expected a layout for kernel '{kernel}', got {layout!r}")
+        if not takes_layout and layout is not None:
+            raise ValueError(f"expected no layout for kernel '{kernel}', got {layout!r}")
         try:
-            return make(layout, **options)
+            inspect.signature(make).bind(*([layout] if takes_layout else []), **options)
         except TypeError as error:
-            raise ValueError(str(error).replace(f"{kernel}() got an", "got an")) from None
+            raise ValueError(f"kernel '{kernel}': {error}") from None
+        return make(layout, **options) if takes_layout else make(**options)
     if layout is not None or options:
         raise ValueError("expected no layout and no kernel options with a program of one's own, "
                          f"got {', '.join(options) or 'a layout'}")
-
-    def prepare(pool, given):
-        if pool is not None:
-            given = dict(given, blocks=pool.blocks)
-            if pool.scales is not None:
-                given["scales"] = pool.scales
-        return given, None
-
-    return Program("program", str(kernel), prepare)
+    return OwnProgram("program", str(kernel))
 
 
 def _function_of(files) -> str:

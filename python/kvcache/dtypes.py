@@ -18,6 +18,10 @@ _NUMPY = {
     "i32": np.int32,
     "i16": np.int16,
     "i8": np.int8,
+    "ui64": np.uint64,
+    "ui32": np.uint32,
+    "ui16": np.uint16,
+    "ui8": np.uint8,
     "index": np.int64,
 }
 _NAMES = {np.dtype(kind).name: name for name, kind in _NUMPY.items() if kind and name != "index"}

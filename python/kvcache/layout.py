@@ -81,7 +81,7 @@ class Layout:
         from . import ir
         from ._mlir_libs import _kvcache
 
-        context = _context()
+        context = shared_context()
 
         def type_of(name):
             try:
@@ -216,11 +216,13 @@ class Layout:
 
 
 @functools.lru_cache(maxsize=None)
-def _context():
+def shared_context():
+    """The context of layouts and of the programs of ready kernels."""
     from . import ir
 
-    # Nothing but layouts is made in it.
-    return ir.Context(load_on_create_dialects=[])
+    context = ir.Context(load_on_create_dialects=["func", "kvcache"])
+    context.enable_multithreading(False)  # A forked process has no threads of it.
+    return context
 
 
 class Pool:

@@ -19,5 +19,6 @@ if [ ! -f "$folder/tree/build.ninja" ]; then
     -DKVCACHE_MLIR_PYTHON_SOURCES="$KVCACHE_MLIR_PYTHON_SOURCES"
 fi
 cmake --build "$folder/tree"
+rm -rf "$folder/site"
 cmake --install "$folder/tree" --component KVCachePython --prefix "$folder/site"
 cp -r "$1/python/kvcache/." "$folder/site/kvcache/"

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rows into a layer of a cache."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..layout import Layout
+from .function import Function, choice, policy_of, sides_of
+from .program import Program, check_tables
+
+_FORMS = {"ragged": ["offsets"], "padded": ["new_lengths"],
+          "positions": ["sequences", "positions"], "slots": ["slots"]}
+
+
+class _Append:
+    """What all kernels that append have in common: caches, and where rows go."""
+
+    def __init__(self, name: str, layout: Layout, side: str, form: str, policy: str,
+                 scale_slots: bool):
+        from ..dialects import kvcache as kv
+
+        choice("form", form, _FORMS)
+        self.layout, self.form, self.policy = layout, form, policy
+        self.function = Function(name, layout)
+        self.sides = sides_of(layout, side)
+        self.lead = [None, None] if form == "padded" else [None]
+        with self.function.building():
+            self.caches = self.function.caches(*self.sides)
+            names = list(_FORMS[form])
+            if form == "slots" and scale_slots and self.function.own_scales_table:
+                names.append("scale_slots")
+            integer = "i64" if form == "slots" else "i32"
+            self.rows = [self.function.array(name, [None], integer) for name in names]
+        self.row_form, self.row_policy = kv.RowForm[form], policy_of(policy)
+
+    def arrays(self, suffix: str, last: int, dtype: str) -> list:
+        """An array `[…, H, last]` for each side."""
+        shape = [*self.lead, self.layout.heads, last]
+        return [self.function.array(f"{side}_{suffix}", shape, dtype) for side in self.sides]
+
+    def global_scale(self, given: bool):
+        return self.function.array("global_scale", [], "f32") if given else None
+
+    def program(self) -> Program:
+        new = {"ragged": "offsets", "padded": "new_lengths"}.get(self.form)
+        check = check_tables(self.layout, self.policy, new) if new else None
+        return self.function.program(check=check)
+
+
+def append(layout: Layout, *, side: str = "both", form: str = "ragged",
+           rows: Optional[str] = None, scales: bool = False,
+           policy: str = "assume") -> Program:
+    """Rows that are ready to be stored, into a layer of keys, values or both. `rows` is
+    the rows' dtype, by default the cache's.
+
+    Call: `k(pool, lengths=, table=, [scales_table=], layer=0, key_rows=, value_rows=,
+    [key_scales=, value_scales=], offsets= | new_lengths= | sequences=, positions= |
+    slots=, [scale_slots=])`. Rows are `[T, H, D]`, `[B, S, H, D]` in the padded form,
+    scales `[…, H, G]`; lengths are those before. Nothing is given back."""
+    from ..dialects import kvcache as kv
+
+    a = _Append("append", layout, side, form, policy, scales)
+    packed = layout.dtype == "f4E2M1FN"
+    with a.function.building():
+        sources = a.arrays("rows", layout.head_size // (2 if packed else 1),
+                           rows or ("i8" if packed else layout.dtype))
+        given = a.arrays("scales", layout.scale_slots, layout.scales) if scales else []
+        kv.append(sources, a.caches, a.row_form, a.rows, given, policy=a.row_policy)
+    return a.program()
+
+
+def append_scales(layout: Layout, *, side: str = "both", form: str = "ragged",
+                  policy: str = "assume") -> Program:
+    """Scales that were computed elsewhere. Call: as that of `append`, with
+    `key_scales=` and `value_scales=` only."""
+    from ..dialects import kvcache as kv
+
+    if not layout.scales:
+        raise ValueError("expected a layout with scales, got one without")
+    a = _Append("append_scales", layout, side, form, policy, False)
+    with a.function.building():
+        kv.append_scales(a.arrays("scales", layout.scale_slots, layout.scales), a.caches,
+                         a.row_form, a.rows, policy=a.row_policy)
+    return a.program()
+
+
+def _quantization(function: Function, contract, floor, floor_on, apply):
+    choice("contract", contract, ("arbitrary", "power_of_two"))
+    choice("floor_on", floor_on, ("scale", "amax"))
+    choice("apply", apply, ("inverse", "divide"))
+    return function.attribute("quantization", contract=contract, floor=float(floor),
+                              floor_on=floor_on, apply=apply)
+
+
+def quantize_append(layout: Layout, *, side: str = "both", form: str = "ragged",
+                    rows: str = "bf16", contract: str = "arbitrary", floor: float = 0.0,
+                    floor_on: str = "scale", apply: str = "inverse",
+                    global_scale: bool = False, policy: str = "assume") -> Program:
+    """Rows of `rows` (f32, f16, bf16), quantised into a layer. `contract`, `floor`,
+    `floor_on`, `apply` are those of `#kvcache.quantization`.
+
+    Call: as that of `append`, with `key_rows=`, `value_rows=` and, with
+    `global_scale`, a number of that name."""
+    from ..dialects import kvcache as kv
+
+    a = _Append("quantize_append", layout, side, form, policy, True)
+    with a.function.building():
+        sources = a.arrays("rows", layout.head_size, rows)
+        kv.quantize_append(sources, a.caches, a.row_form, a.rows,
+                           _quantization(a.function, contract, floor, floor_on, apply),
+                           global_scale=a.global_scale(global_scale), policy=a.row_policy)
+    return a.program()
+
+
+def rope_quantize_append(layout: Layout, *, side: str = "key", form: str = "ragged",
+                         rows: str = "bf16", columns: Optional[int] = None,
+                         start: Optional[int] = None, style: str = "interleaved",
+                         tables: str = "f32", positions: bool = False,
+                         norm_size: Optional[int] = None, eps: float = 1e-6,
+                         weight_offset: float = 0.0, weights: str = "f32",
+                         contract: str = "arbitrary", floor: float = 0.0,
+                         floor_on: str = "scale", apply: str = "inverse",
+                         global_scale: bool = False, policy: str = "assume") -> Program:
+    """Rows that are normalised (where there is a `norm_size`), turned, quantised
+    (where the layout has scales) and appended.
+
+    Tables have `columns` of `tables`; `2 * columns` elements from `start` on turn, by
+    default the layout's rope, or all of a head. The first `norm_size` elements are
+    normalised with `weight`. Rows turn by the position where they go or, with
+    `positions` and in the slots form, by `rope_positions`.
+
+    Call: as that of `append`, with `key_rows=`, `cos=`, `sin=` `[N, columns]`,
+    `[weight=]`, `[rope_positions=]`, `[global_scale=]`."""
+    from ..dialects import kvcache as kv
+
+    tail = layout.rope[1] if layout.rope else 0
+    choice("style", style, ("interleaved", "half"))
+    if columns is None:
+        columns = (tail or layout.head_size) // 2
+    if start is None:
+        start = layout.head_size - tail if tail else 0
+    a = _Append("rope_quantize_append", layout, side, form, policy, True)
+    f = a.function
+    options = {}
+    with f.building():
+        sources = a.arrays("rows", layout.head_size, rows)
+        cos, sin = (f.array(name, [None, columns], tables) for name in ("cos", "sin"))
+        if positions or form == "slots":
+            options["rope_positions"] = f.array("rope_positions", a.lead, "i32")
+        if norm_size is not None:
+            options["weight"] = f.array("weight", [norm_size], weights)
+            options["norm"] = f.attribute("norm", eps=float(eps),
+                                          weight_offset=float(weight_offset))
+        if layout.scales:
+            options["quantization"] = _quantization(f, contract, floor, floor_on, apply)
+            options["global_scale"] = a.global_scale(global_scale)
+        kv.rope_quantize_append(sources, a.caches, a.row_form, a.rows, cos, sin,
+                                f.attribute("rotation", style=style, start=start),
+                                policy=a.row_policy, **options)
+    return a.program()

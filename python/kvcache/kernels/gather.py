@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Keys or values of sequences as a tensor."""
+
+from __future__ import annotations
+
+from ..layout import Layout
+from .function import Function, choice, policy_of
+from .program import Program, check_tables, known, size
+
+
+def gather(layout: Layout, *, side: str = "key", out: str = "f32", ragged: bool = False,
+           sequences: bool = False, out_scales: bool = False, global_scale: bool = False,
+           policy: str = "assume") -> Program:
+    """Keys or values of sequences as one tensor of `out`, dequantised.
+
+    Call: `k(pool, lengths=, table=, [scales_table=], layer=0, [sequences=],
+    [offsets=], [rows=], [out=], [out_scales=], [global_scale=])`. Gives `out`, `[B,
+    rows, H, D]` (`[rows, H, D]` with `ragged`); `rows` is the longest length (the last
+    offset) unless said otherwise. With `out_scales` also the scales, `[…, H, G]`."""
+    choice("side", side, ("key", "value"))
+    f = Function("gather", layout)
+    lead = [None] if ragged else [None, None]
+
+    def shape(last):
+        def of(given):
+            batch = [] if ragged else [size(given, "sequences" if sequences else "lengths")]
+            return (*batch, given["rows"], layout.heads, last)
+        return of
+
+    def rows(given):
+        if ragged:
+            return known(given, "offsets", "rows")[-1]
+        lengths = known(given, "lengths", "rows")
+        if sequences:
+            lengths = lengths[known(given, "sequences", "rows")]
+        return lengths.max() if lengths.size else 0
+
+    from ..dialects import kvcache as kv
+    with f.building():
+        (cache,) = f.caches(side)
+        result = f.array("out", [*lead, layout.heads, layout.head_size], out,
+                         shape=shape(layout.head_size), result=True)
+        options = {}
+        if sequences:
+            options["sequences"] = f.array("sequences", [None], "i32")
+        if ragged:
+            options["offsets"] = f.array("offsets", [None], "i32")
+        if out_scales:
+            options["scales"] = f.array("out_scales", [*lead, layout.heads, layout.scale_slots],
+                                        "f32", shape=shape(layout.scale_slots), result=True)
+        if global_scale:
+            options["global_scale"] = f.array("global_scale", [], "f32")
+        kv.gather(cache, result, policy=policy_of(policy), **options)
+    return f.program(sizes={"rows": rows}, check=check_tables(layout, policy))

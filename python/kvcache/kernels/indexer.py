@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The indexer of sparse attention: scores, the best of them, and where these lie."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..layout import Layout
+from .function import Function, choice, count, policy_of
+from .program import Program, check_tables, longest, size
+
+
+def _indexer(f: Function, layout: Layout, query_heads: int):
+    count("query_heads", query_heads)
+    queries = f.array("queries", [None, query_heads, layout.head_size], "f8E4M3FN")
+    weights = f.array("weights", [None, query_heads], "f32")
+    (keys,) = f.caches("key")
+    return queries, weights, keys, f.array("offsets", [None], "i32")
+
+
+def _scores(f: Function):
+    return f.array("scores", [None, None], "f32", result=True,
+                   shape=lambda given: (size(given, "queries"), given["columns"]))
+
+
+def _columns(given):
+    return longest(given, "columns", new=True)
+
+
+def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
+                   policy: str = "assume") -> Program:
+    """Scores of all keys for the queries of new tokens, which are in the cache already.
+
+    Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, weights=,
+    offsets=, [columns=], [scores=])` with queries `[T, query_heads, D]` of f8E4M3FN,
+    weights `[T, query_heads]`. Gives `scores` `[T, columns]`; `columns` is the greatest
+    number of keys of a sequence unless said otherwise."""
+    from ..dialects import kvcache as kv
+
+    f = Function("indexer_scores", layout)
+    with f.building():
+        queries, weights, keys, offsets = _indexer(f, layout, query_heads)
+        kv.indexer_scores(queries, weights, keys, offsets, _scores(f), causal=causal,
+                          policy=policy_of(policy))
+    return f.program(sizes={"columns": _columns}, check=check_tables(layout, policy, "offsets"))
+
+
+def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = True,
+                 values: bool = False, scores: bool = False, parts: Optional[int] = None,
+                 policy: str = "assume") -> Program:
+    """The `k` best keys for the queries of new tokens. `parts` is how many blocks share
+    the keys of a row.
+
+    Call: as that of `indexer_scores`, with `[indices=]`, `[values=]`, `[scores=]`,
+    `[scratch=]`. Gives `indices` `[T, k]`, with `values` also their scores, `[T, k]`,
+    with `scores` also all scores, `[T, columns]`."""
+    from ..dialects import kvcache as kv
+
+    f = Function("indexer_topk", layout)
+    count("k", k)
+    options = {}
+
+    def best(given):
+        return (size(given, "queries"), k)
+
+    with f.building():
+        queries, weights, keys, offsets = _indexer(f, layout, query_heads)
+        indices = f.array("indices", [None, k], "i32", shape=best, result=True)
+        if values:
+            options["values"] = f.array("values", [None, k], "f32", shape=best, result=True)
+        if scores:
+            options["scores"] = _scores(f)
+        if parts is not None:
+            count("parts", parts)
+            options["workspace"] = f.array(
+                "scratch", [None, None, 2 * k], "i32",
+                shape=lambda given: (size(given, "queries"), parts, 2 * k))
+        kv.indexer_topk(queries, weights, keys, offsets, indices, causal=causal,
+                        policy=policy_of(policy), **options)
+    return f.program(sizes={"columns": _columns} if scores else {},
+                     check=check_tables(layout, policy, "offsets"))
+
+
+def topk(*, k: int, values: bool = False) -> Program:
+    """The `k` best of each row of scores.
+
+    Call: `kernel(scores=, live=, [indices=], [values=])` with scores `[T, N]` of f32 and
+    `live` `[T]`, how many of a row count. Gives `indices` `[T, k]`, with `values` also
+    the scores, `[T, k]`."""
+    from ..dialects import kvcache as kv
+
+    f = Function("topk")
+    count("k", k)
+
+    def best(given):
+        return (size(given, "scores"), k)
+
+    with f.building():
+        scores = f.array("scores", [None, None], "f32")
+        live = f.array("live", [None], "i32")
+        indices = f.array("indices", [None, k], "i32", shape=best, result=True)
+        kept = f.array("values", [None, k], "f32", shape=best, result=True) if values else None
+        kv.topk(scores, live, indices, values=kept)
+    return f.program()
+
+
+def remap_indices(layout: Layout, *, k: int, slots: str = "i64", ragged: bool = False,
+                  scale_slots: bool = False, policy: str = "assume") -> Program:
+    """Slots of the pool, of type `slots`, from tokens of sequences.
+
+    Call: `kernel(pool, lengths=, table=, [scales_table=], indices=, [offsets=],
+    [slots=], [scale_slots=])` with indices `[B, k]`, with `ragged` `[T, k]`. Gives
+    `slots`, with `scale_slots` also those of the scales' pool, both like the indices."""
+    from ..dialects import kvcache as kv
+
+    choice("slots", slots, ("i32", "i64"))
+    count("k", k)
+    f = Function("remap_indices", layout)
+    options = {}
+
+    def like(given):
+        return (size(given, "indices"), k)
+
+    with f.building():
+        (keys,) = f.caches("key")
+        indices = f.array("indices", [None, k], "i32")
+        if ragged:
+            options["offsets"] = f.array("offsets", [None], "i32")
+        found = f.array("slots", [None, k], slots, shape=like, result=True)
+        if scale_slots:
+            options["scale_slots"] = f.array("scale_slots", [None, k], slots, shape=like,
+                                             result=True)
+        kv.remap_indices(indices, keys, found, policy=policy_of(policy), **options)
+    return f.program(check=check_tables(layout, policy, "offsets" if ragged else None))
