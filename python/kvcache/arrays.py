@@ -70,9 +70,15 @@ def _from_torch(tensor, name: str) -> ArrayView:
     if tensor.device.type not in ("cpu", "cuda"):
         raise ArgumentError(f"'{name}': expected a tensor on cpu or cuda, got one on "
                             f"{tensor.device.type}")
-    return ArrayView(tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
+    seen = ArrayView(tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
                      dtypes.name_of(tensor.dtype), tensor.element_size(),
                      tensor.device.type, tensor)
+    low, high = seen.extent()
+    behind = tensor.untyped_storage().nbytes() - tensor.storage_offset() * seen.bytes
+    if high - low > behind:  # Its storage was freed or made smaller.
+        raise ArgumentError(f"'{name}': expected memory of {high - low} bytes, got "
+                            f"{max(0, behind)}")
+    return seen
 
 
 class _DLTensor(ctypes.Structure):

@@ -29,11 +29,14 @@ class Kernel:
     `ptx` is the PTX of all modules, one after another, `modules` a dict of them by
     name; `record` is the launch record, a dict, and `header` the C header that
     launches the same; `files` are all files by name, as bytes. `ir` is the program
-    that was compiled. `counters` are those of the last call with `count=True`.
+    that was compiled, `program` also how arguments become the host function's. `key`
+    names the kernel: program, chip, options and version. `counters` are those of the
+    last call with `count=True`.
     """
 
-    def __init__(self, program, chip: str, files: dict[str, bytes], function: str):
-        self._program, self.chip, self.files, self.function = program, chip, files, function
+    def __init__(self, program, chip: str, files: dict[str, bytes], function: str, key: str):
+        self.program, self.chip, self.files, self.function = program, chip, files, function
+        self.key = key
         if f"{function}.json" not in files:
             records = ", ".join(sorted(n[:-5] for n in files if n.endswith(".json"))) or "none"
             raise ArgumentError(f"no launch record of a function '{function}'; there are "
@@ -43,11 +46,11 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        return self._program.name
+        return self.program.name
 
     @property
     def ir(self) -> str:
-        return self._program.text
+        return self.program.text
 
     @property
     def modules(self) -> dict[str, str]:
@@ -77,7 +80,7 @@ class Kernel:
         ("memcheck,racecheck", "all"), which raise CheckError; `count` leaves counters
         in `counters`. Arguments are the host function's by name, and what the
         kernel's documentation says."""
-        bound, result = self._program.prepare(pool, arguments)
+        bound, result = self.program.prepare(pool, arguments)
         values, memory = self._record.bind(bound)
         devices = {view.device for view, fact in
                    zip(memory, (a for a in self._record.arguments if a["kind"] == "tensor"
@@ -160,7 +163,7 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
         if cache:
             diskcache.store(name, {n: base64.b64encode(content).decode()
                                    for n, content in files.items()})
-    return Kernel(program, chip, files, function or _function_of(files))
+    return Kernel(program, chip, files, function or _function_of(files), name)
 
 
 def _program(kernel, layout, options):

@@ -88,6 +88,18 @@ class Program:
         except KeyError as error:
             raise ArgumentError(f"missing argument {error}") from None
 
+    def pools(self, given: dict) -> list[Pool]:
+        """The first argument of a call, made of `blocks` and `scales`, which are taken
+        out of `given`, in a list; none where there is none. A second pool becomes
+        `target`."""
+        def wrapped(layout, prefix):
+            names = [prefix + "blocks", *([prefix + "scales"] if layout.has_scales_pool else [])]
+            return layout.wrap(*(given.pop(name) for name in names))
+
+        if self.target is not None:
+            given["target"] = wrapped(self.target, "target_")
+        return [wrapped(self.layout, "")] if self.layout is not None else []
+
     def _made(self, argument, given, sizes):
         if _device(given) != "cpu":
             raise ArgumentError(f"missing argument '{argument.name}'; it is only made where arrays "
@@ -110,6 +122,7 @@ class OwnProgram:
 
     name: str
     text: str
+    arguments: tuple[Argument, ...] = ()
 
     def prepare(self, pool: Optional[Pool], given: dict) -> tuple[dict, Any]:
         """Adds the arrays of a pool, if there is one, as `blocks` and `scales`."""
@@ -187,10 +200,12 @@ def size(given: Given, name: str, dimension: int = 0) -> int:
 
 
 def numbers(given: Given, name: str) -> Optional[np.ndarray]:
-    """The unsigned numbers of a list of i32 in host memory, widened; None on a GPU
-    or of something else, which is refused later."""
+    """The unsigned numbers of a list of i32 in host memory, widened; None on a
+    GPU. Raises ArgumentError for other elements."""
     view = arrays.view(given[name], name)
-    if view.device != "cpu" or view.dtype not in ("i32", "ui32"):
+    if view.dtype not in ("i32", "ui32"):
+        raise ArgumentError(f"'{name}': expected elements of i32, got {view.dtype}")
+    if view.device != "cpu":
         return None
     return arrays.as_numpy(view, name).view(np.uint32).astype(np.int64)
 
@@ -200,7 +215,7 @@ def known(given: Given, name: str, needed_for: str) -> np.ndarray:
     result = numbers(given, name)
     if result is None:
         raise ArgumentError(f"missing argument '{needed_for}'; it follows from '{name}' only where "
-                            "that is an array of i32 in host memory")
+                            "that lies in host memory")
     return result
 
 
