@@ -45,8 +45,15 @@ def _packed(shape):
     return tuple(strides)
 
 
+def _check_order(dtype: np.dtype, name: str) -> None:
+    if not dtype.isnative:
+        raise ArgumentError(f"'{name}': expected numbers in the machine's byte order, got "
+                            f"{dtype.str}; use array.astype(dtype.newbyteorder('='))")
+
+
 def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
     item = array.dtype.itemsize
+    _check_order(array.dtype, name)
     if any(stride % item for stride in array.strides):
         raise ArgumentError(f"'{name}': expected strides of whole elements of {item} "
                             f"bytes, got {array.strides} bytes")
@@ -59,6 +66,7 @@ def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
 def _from_cuda_interface(array, name: str) -> ArrayView:
     facts = array.__cuda_array_interface__
     dtype = np.dtype(facts["typestr"])
+    _check_order(dtype, name)
     strides = facts.get("strides")
     strides = tuple(s // dtype.itemsize for s in strides) if strides else _packed(facts["shape"])
     pointer, readonly = facts["data"]
@@ -133,7 +141,8 @@ def view(array, name: str = "array") -> ArrayView:
     except ArgumentError:
         raise
     except Exception as error:  # A freed or foreign array, in its library's words.
-        raise ArgumentError(f"'{name}': {error}") from error
+        text = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
+        raise ArgumentError(f"'{name}': {text}") from error
     raise ArgumentError(f"'{name}': expected an array (NumPy, DLPack, "
                         f"__cuda_array_interface__), got {type(array).__name__}")
 

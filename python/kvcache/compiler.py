@@ -115,8 +115,10 @@ class Kernel:
             memory = [*memory, arrays.view(block)]
         launches = self._record.launches(values, address)
         if not tool and not count:
-            runtime.default_simulator().run(self.modules, launches, memory)
+            runtime.run(self.modules, launches, memory)
             return
+        if tool is not None and not isinstance(tool, str):
+            raise ArgumentError(f"expected tools as a string, got {type(tool).__name__}")
         for one in (tool or "all").split(","):
             if one.strip() not in _TOOLS:
                 raise ArgumentError(f"expected tools of {', '.join(_TOOLS)}, got {one.strip()!r}")
@@ -149,6 +151,11 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
     by program, chip, options and version; `cache=False` compiles anew. Raises
     CompileError with diagnostics, or ValueError for options that are none.
     """
+    for name, value, kind in (("chip", chip, str), ("opt_level", opt_level, int)):
+        if not isinstance(value, kind):
+            raise ValueError(f"expected {name} to be of type {kind.__name__}, got {value!r}")
+    if not 0 <= opt_level <= 3:
+        raise ValueError(f"expected an opt_level of 0 to 3, got {opt_level}")
     program = _program(kernel, layout, options)
     dump = dump or os.environ.get("KVCACHE_DUMP_IR") or None
     settings = dict(opt_level=opt_level, instrument=instrument, line_info=line_info)
@@ -167,6 +174,8 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
 
 
 def _program(kernel, layout, options):
+    from .ir import MLIRError, Module, Operation
+
     if isinstance(kernel, str) and re.fullmatch(r"\w+", kernel):
         make = KERNELS.get(kernel)
         if make is None:
@@ -177,14 +186,18 @@ def _program(kernel, layout, options):
             raise ValueError(f"expected a layout for kernel '{kernel}', got {layout!r}")
         if not takes_layout and layout is not None:
             raise ValueError(f"expected no layout for kernel '{kernel}', got {layout!r}")
+        positional = [layout] if takes_layout else []
         try:
-            inspect.signature(make).bind(*([layout] if takes_layout else []), **options)
-        except TypeError as error:
+            inspect.signature(make).bind(*positional, **options)
+            return make(*positional, **options)
+        except (TypeError, MLIRError) as error:
             raise ValueError(f"kernel '{kernel}': {error}") from None
-        return make(layout, **options) if takes_layout else make(**options)
     if layout is not None or options:
         raise ValueError("expected no layout and no kernel options with a program of one's own, "
                          f"got {', '.join(options) or 'a layout'}")
+    if not isinstance(kernel, (str, Module, Operation)):
+        raise ValueError("expected a kernel's name, the text of a program or a module, got "
+                         f"{type(kernel).__name__}")
     return OwnProgram("program", str(kernel))
 
 

@@ -19,6 +19,15 @@ _SIDES = {"key": 0, "value": 1}
 _POOLS = ("values", "scales", "tail")
 
 
+def _integer(name: str, value: Any) -> int:
+    """An integer of 64 bits, or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"expected {name} to be an integer, got {value!r}")
+    if not -2**63 <= value < 2**63:
+        raise ValueError(f"expected {name} to be an integer of 64 bits, got {value}")
+    return int(value)
+
+
 @dataclasses.dataclass(frozen=True)
 class Place:
     """Where an element or a scale lies: `offset` bytes from the start of its pool,
@@ -59,6 +68,15 @@ class Layout:
     swizzle: str = "none"
 
     def __post_init__(self):
+        for name in ("heads", "head_size", "page_size", "granularity", "footer", "page_align"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _integer(name, value))
+        if self.rope is not None:
+            if not isinstance(self.rope, (tuple, list)) or len(self.rope) != 2:
+                raise ValueError("expected rope to be a pair of dtype and elements, got "
+                                 f"{self.rope!r}")
+            object.__setattr__(self, "rope", (self.rope[0], _integer("rope", self.rope[1])))
         choices = {"scales_table": ("shared", "own"), "placement": _PLACEMENTS,
                    "order": _ORDERS, "swizzle": _SWIZZLES}
         for name, known in choices.items():
@@ -86,10 +104,12 @@ class Layout:
         def type_of(name):
             try:
                 return ir.Type.parse(name, context) if name else None
-            except ir.MLIRError:
+            except (ir.MLIRError, TypeError):
                 raise ValueError(f"expected an element type as MLIR spells it (f32, bf16, "
                                  f"f8E4M3FN, …), got {name!r}") from None
 
+        if not self.dtype:
+            raise ValueError(f"expected a dtype, got {self.dtype!r}")
         rope_dtype, rope_size = self.rope or (None, 0)
         return _kvcache.LayoutAttr.get(
             type_of(self.dtype), self.heads, self.head_size, self.page_size,
@@ -150,6 +170,10 @@ class Layout:
     def _place(self, of_scale, layers, block, side, layer, slot, head, dim, pitch):
         if side not in _SIDES:
             raise ValueError(f"expected a side of key or value, got {side!r}")
+        where = dict(layers=layers, block=block, layer=layer, slot=slot, head=head, dim=dim,
+                     pitch=pitch)
+        layers, block, layer, slot, head, dim, pitch = (
+            _integer(name, value) for name, value in where.items())
         pool, offset, size, high = self.attr.place(
             layers, of_scale, block, _SIDES[side], layer, slot, head, dim, pitch)
         return Place(_POOLS[pool], offset, size, high)
@@ -164,7 +188,12 @@ class Layout:
         text = self.attr.explain(layers)
         if token is not None:
             def row(blocks):
-                return [] if blocks is None else [int(b) for b in np.asarray(blocks)[batch or 0]]
+                if blocks is None:
+                    return []
+                if not 0 <= (batch or 0) < len(blocks):
+                    raise ValueError(f"expected a batch of 0 to {len(blocks) - 1}, the tables' "
+                                     f"rows, got {batch or 0}")
+                return [int(b) for b in np.asarray(blocks)[batch or 0]]
 
             text += "\n" + self.attr.explain_token(layers, token, row(table), row(scales_table))
         return Explanation(self, layers, text)
@@ -201,6 +230,7 @@ class Layout:
                     memory[start:].view(dtype), shape,
                     (pitch, *np.empty(shape[1:], dtype).strides)))
 
+        num_blocks, layers = _integer("num_blocks", num_blocks), _integer("layers", layers)
         if num_blocks < 0 or layers < 1:
             raise ValueError(f"expected at least 0 blocks and 1 layer, got {num_blocks} and "
                              f"{layers}")

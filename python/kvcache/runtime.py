@@ -41,6 +41,10 @@ def _check(status: int) -> None:
         raise LaunchError(_library().kvcacheLastError().decode(errors="replace"))
 
 
+class DeviceFailed(LaunchError):
+    """A launch on a device that does no more work, as CUDA's do not after a fault."""
+
+
 class Simulator:
     """A device of the simulator. `settings` are the runtime's environment variables
     (docs/runtime.md), which it overrides."""
@@ -51,6 +55,7 @@ class Simulator:
         self._handle = _VOID()
         self._modules: dict[str, _VOID] = {}
         self._lock = threading.Lock()
+        self.failed = False
         _check(_library().kvcacheDeviceCreate(
             (ctypes.c_char_p * (len(texts) + 1))(*texts, None), ctypes.byref(self._handle)))
 
@@ -60,11 +65,19 @@ class Simulator:
             _library().kvcacheDeviceDestroy(self._handle)
             self._handle = _VOID()
 
+    def retire(self) -> None:
+        """Frees the device once no thread is in a call of it; it takes no more."""
+        with self._lock:
+            self.failed = True
+            self.close()
+
     def run(self, modules: dict[str, str], launches: Sequence[Launch],
             memory: Sequence[ArrayView]) -> None:
         """Runs launches one after another. `modules` are PTX texts by name; `memory`
         is what kernels may touch."""
         with self._lock:
+            if self.failed:
+                raise DeviceFailed("the device does no more work after a fault")
             registered = []
             try:
                 for low, high in _merge([view.extent() for view in memory]):
@@ -74,6 +87,9 @@ class Simulator:
                 for launch in launches:
                     self._launch(modules[launch.module], launch)
                 _check(_library().kvcacheDeviceSynchronize(self._handle))
+            except LaunchError:
+                self.failed = True
+                raise
             finally:
                 for low in registered:
                     _library().kvcacheHostUnregister(self._handle, _VOID(low))
@@ -141,6 +157,26 @@ def default_simulator() -> Simulator:
         if not _shared:
             _shared.append(Simulator())
         return _shared[0]
+
+
+def run(modules: dict[str, str], launches: Sequence[Launch],
+        memory: Sequence[ArrayView]) -> None:
+    """Runs launches on the shared device. One that a fault has stopped is replaced, so
+    that a fault is the concern of the call that made it alone."""
+    while True:
+        device = default_simulator()
+        try:
+            return device.run(modules, launches, memory)
+        except DeviceFailed:  # By the call of another thread.
+            continue
+        finally:
+            if device.failed:
+                with _shared_lock:
+                    first = device in _shared
+                    if first:
+                        _shared.remove(device)
+                if first:
+                    device.retire()
 
 
 def _after_fork():

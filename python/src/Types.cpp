@@ -27,6 +27,10 @@ static void append(MlirStringRef text, void *result) {
 [[noreturn]] static void refuse(CollectDiagnosticsToStringScope &scope,
                                 const char *otherwise) {
   std::string message = scope.takeMessage();
+  // There is no program whose place could be told.
+  const std::string nowhere = "at loc(unknown): ";
+  if (message.compare(0, nowhere.size(), nowhere) == 0)
+    message.erase(0, nowhere.size());
   throw nb::value_error(message.empty() ? otherwise : message.c_str());
 }
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Iterable, Optional, Sequence
 
+import numpy as np
+
 from ..layout import Layout, shared_context
 from .program import Argument, Program
 
@@ -38,7 +40,7 @@ class Function:
         """An array in device memory; None is a size of run time. `facts` are those of
         `Argument`."""
         free = self._ir.ShapedType.get_dynamic_size()
-        sizes = [free if size is None else size for size in sizes]
+        sizes = [free if size is None else count(f"a size of {name}", size) for size in sizes]
         return self._add(Argument(name, dtype, len(sizes), **facts),
                          self._ir.MemRefType.get(sizes, self.type(dtype)))
 
@@ -57,7 +59,7 @@ class Function:
         """An element type by MLIR's name."""
         try:
             return self._ir.Type.parse(name)
-        except self._ir.MLIRError:
+        except (self._ir.MLIRError, TypeError):
             raise ValueError(f"expected an element type as MLIR spells it (f32, bf16, …), got "
                              f"{name!r}") from None
 
@@ -182,8 +184,9 @@ def choice(name: str, value: Any, known: Iterable[str]) -> None:
         raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {value!r}")
 
 
-def count(name: str, value: Any) -> int:
-    """An integer of at least 1, or ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"expected {name} to be an integer of at least 1, got {value!r}")
-    return value
+def count(name: str, value: Any, least: int = 1) -> int:
+    """An integer of at least `least`, or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or \
+            not least <= value < 2**63:
+        raise ValueError(f"expected {name} to be an integer of at least {least}, got {value!r}")
+    return int(value)

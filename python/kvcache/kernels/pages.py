@@ -6,8 +6,16 @@ from __future__ import annotations
 from typing import Optional, Sequence
 
 from ..layout import Layout
-from .function import Function, policy_of
+from .function import Function, count, policy_of
 from .program import Program, check_tables, size
+
+
+def _chosen(layers: Optional[Sequence[int]]) -> Optional[list[int]]:
+    if layers is None:
+        return None
+    if not isinstance(layers, Sequence) or isinstance(layers, str):
+        raise ValueError(f"expected layers to be a list of integers, got {layers!r}")
+    return [count("a layer", layer, 0) for layer in layers]
 
 
 def _lists(f: Function, name: str, tail: Sequence[int] = ()) -> list:
@@ -35,9 +43,9 @@ def copy_pages(layout: Layout, *, disjoint: bool = False,
 
     f = Function("copy_pages", layout)
     with f.building():
-        kv.copy_pages(f.page_pools(), _lists(f, "pairs", [2]), layers=layers,
+        kv.copy_pages(f.page_pools(), _lists(f, "pairs", [2]), layers=_chosen(layers),
                       policy=policy_of(policy), **_scratch(f, "pairs", disjoint))
-    return f.program()
+    return f.program(layers=layers)
 
 
 def move_tokens(layout: Layout, *, disjoint: bool = False,
@@ -52,9 +60,9 @@ def move_tokens(layout: Layout, *, disjoint: bool = False,
     f = Function("move_tokens", layout)
     with f.building():
         kv.move_tokens(f.page_pools(), _lists(f, "sources"), _lists(f, "destinations"),
-                       layers=layers, policy=policy_of(policy),
+                       layers=_chosen(layers), policy=policy_of(policy),
                        **_scratch(f, "sources", disjoint))
-    return f.program()
+    return f.program(layers=layers)
 
 
 def clear_pages(layout: Layout, *, layers: Optional[Sequence[int]] = None,
@@ -64,9 +72,9 @@ def clear_pages(layout: Layout, *, layers: Optional[Sequence[int]] = None,
 
     f = Function("clear_pages", layout)
     with f.building():
-        kv.clear_pages(f.page_pools(), _lists(f, "pages"), layers=layers,
+        kv.clear_pages(f.page_pools(), _lists(f, "pages"), layers=_chosen(layers),
                        policy=policy_of(policy))
-    return f.program()
+    return f.program(layers=layers)
 
 
 def compact(layout: Layout, *, policy: str = "assume") -> Program:
@@ -105,6 +113,6 @@ def convert_layout(layout: Layout, *, target: Layout, layers: Optional[Sequence[
         raise ValueError(f"expected target to be a layout, got {target!r}")
     f = Function("convert_layout", layout)
     with f.building():
-        kv.convert_layout(f.page_pools(), f.page_pools(target, "target_"), layers=layers,
+        kv.convert_layout(f.page_pools(), f.page_pools(target, "target_"), layers=_chosen(layers),
                           policy=policy_of(policy))
-    return f.program(target=target)
+    return f.program(target=target, layers=layers)

@@ -5,7 +5,7 @@ function's."""
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -39,7 +39,8 @@ class Program:
     """The text of a program, of one host function, and its `arguments`. `sizes` are
     what shapes of results need beside arrays: how each follows from what arrays in
     host memory hold, unless it is said. `check` raises ArgumentError for arrays in
-    host memory whose content does not fit. `target` is the layout of a second pool."""
+    host memory whose content does not fit. `target` is the layout of a second pool,
+    `layers` those that the kernel works on where no argument says it."""
 
     name: str
     text: str
@@ -48,6 +49,7 @@ class Program:
     sizes: Mapping[str, Callable[[Given], int]] = dataclasses.field(default_factory=dict)
     check: Optional[Callable[[Given], None]] = None
     target: Optional[Layout] = None
+    layers: Optional[Sequence[int]] = None
 
     def prepare(self, pool: Optional[Pool], given: dict) -> tuple[dict, Any]:
         """The host function's arguments, and what a call gives back."""
@@ -67,6 +69,8 @@ class Program:
                 given[argument.name] = _converted(argument, given[argument.name])
             elif argument.default is not None:
                 given[argument.name] = argument.default
+        if self.layout is not None:
+            self._check_layers(pool, given)
         if self.check:
             self.check(given)
         for argument in self.arguments:
@@ -80,6 +84,15 @@ class Program:
                 given[argument.name] = self._made(argument, given, sizes)
         results = tuple(given[a.name] for a in self.arguments if a.result)
         return given, results[0] if len(results) == 1 else results or None
+
+    def _check_layers(self, pool, given):
+        layers = self.layers or ()
+        if isinstance(given.get("layer"), (int, np.integer)):
+            layers = (given["layer"],)
+        for layer in layers:
+            if not 0 <= layer < pool.layers:
+                raise ArgumentError(f"'layer': expected 0 to {pool.layers - 1}, the pool's layers, "
+                                    f"got {layer}")
 
     def shape_of(self, argument: Argument, given: Given, sizes: Given) -> tuple:
         """Shape of an array that is made; ArgumentError where something is missing."""

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What nobody should do: an exception each, and everything goes on afterwards."""
+
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+import numpy as np
+from reference import filled, tokens
+from util import raises
+
+import kvcache
+from kvcache import ir
+
+LAYOUT = kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=8, scales="f32",
+                        granularity=32)
+TABLE, LENGTHS = np.array([[3, 1], [0, 2]], np.int32), np.array([11, 4], np.int32)
+GOOD = dict(lengths=LENGTHS, table=TABLE)
+
+
+def works(k, pool):
+    np.testing.assert_array_equal(k(pool, **GOOD)[0], tokens(pool, TABLE[0], 11))
+
+
+def test_arrays():
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+
+    class Deleted:
+        def __dlpack__(self, **options):
+            raise RuntimeError("Array has been deleted")
+
+    class Partial:
+        __cuda_array_interface__ = {"shape": (2,)}
+
+    class Swapped:
+        __cuda_array_interface__ = dict(shape=(2,), typestr=">f4", data=(16, False), version=3)
+
+    out = np.zeros((2, 11, 2, 64), np.float32)
+    odd = np.zeros(out.nbytes + 2, np.uint8)[2:].view(np.float32).reshape(out.shape)
+    cases = [
+        (dict(lengths=LENGTHS.astype(">i4")), "'lengths': expected numbers in the machine's byte "
+                                              "order, got >i4"),
+        (dict(out=out.astype(">f4")), "'out': expected numbers in the machine's byte order"),
+        (dict(out=Swapped()), "'out': expected numbers in the machine's byte order, got >f4"),
+        (dict(out=np.zeros(out.shape, object)), "'out': expected a numeric dtype, got object"),
+        (dict(out=np.zeros(out.shape, [("a", "f4")])), "'out': expected a numeric dtype"),
+        (dict(out=Deleted()), "'out': Array has been deleted"),
+        (dict(out=Partial()), "'out': KeyError: 'typestr'"),
+        (dict(out=odd), "'out': expected an address that is a multiple of 4, got 0x"),
+        (dict(out=np.broadcast_to(np.float32(0), out.shape)), "'out': expected stride"),
+        (dict(lengths=None), "'lengths': expected an array .* got NoneType"),
+        (dict(lengths="12"), "'lengths': expected an array .* got str"),
+        (dict(table=[[1, 2], [3]]), "'table': .*inhomogeneous"),
+        (dict(table=TABLE[:, ::-1]), "'table': expected stride 1 .* got -1"),
+        (dict(layer=2), "'layer': expected 0 to 1, the pool's layers, got 2"),
+        (dict(layer=-1), "'layer': expected 0 to 1"),
+        (dict(rows=-1), "'rows': expected an integer of at least 0, got -1"),
+        (dict(rows="a"), "'rows': expected an integer of at least 0, got 'a'"),
+    ]
+    for arguments, pattern in cases:
+        with raises(kvcache.ArgumentError, pattern):
+            k(pool, **{**GOOD, **arguments})
+    for wrong in (pool.blocks[:, :, ::-1],
+                  np.zeros((4, 2, 2, 8, 64, 2), pool.blocks.dtype).swapaxes(4, 5)):
+        with raises(kvcache.ArgumentError, "'blocks': expected stride .* pass a contiguous array"):
+            k(LAYOUT.wrap(wrong, pool.scales), **GOOD)
+    with raises(kvcache.ArgumentError, "'layer': expected 0 to 1, the pool's layers, got 7"):
+        kvcache.compile("clear_pages", LAYOUT, layers=[0, 7])(pool, pages=[0])
+    works(k, pool)
+
+
+def test_nothing_to_do():
+    k = kvcache.compile("gather", LAYOUT)
+    assert k(filled(LAYOUT, 4), lengths=[], table=np.zeros((0, 3), np.int32)).shape[0] == 0
+    assert k(LAYOUT.allocate(0, 1), lengths=[0], table=[[9]]).shape == (1, 0, 2, 64)
+
+
+def test_options():
+    cases = [
+        (dict(heads="2"), "expected heads to be an integer, got '2'"),
+        (dict(heads=2**70), "expected heads to be an integer of 64 bits"),
+        (dict(head_size=2**40), "expected one side of a page to take less than 4294967296 bytes"),
+        (dict(page_size=8.5), "expected page_size to be an integer, got 8.5"),
+        (dict(rope=3), "expected rope to be a pair of dtype and elements, got 3"),
+        (dict(dtype=None), "expected a dtype, got None"),
+        (dict(dtype="tensor<2xf32>"), "^expected a dtype of f32, .*got 'tensor<2xf32>'"),
+    ]
+    for parameters, pattern in cases:
+        with raises(ValueError, pattern):
+            kvcache.Layout(**{**dict(dtype="bf16", heads=2, head_size=64, page_size=8),
+                              **parameters})
+    assert kvcache.Layout("bf16", np.int64(2), np.int32(64), 8).heads == 2
+    with raises(ValueError, "expected num_blocks to be an integer, got '4'"):
+        LAYOUT.allocate("4", 1)
+    with raises(ValueError, "expected a batch of 0 to 0, the tables' rows, got 9"):
+        LAYOUT.explain(batch=9, token=0, table=[[1]])
+    with raises(ValueError, "expected block to be an integer of 64 bits"):
+        LAYOUT.place(layers=1, block=2**70, slot=0, head=0, dim=0)
+    cases = [
+        (("gather", LAYOUT), dict(chip=90), "expected chip to be of type str, got 90"),
+        (("gather", LAYOUT), dict(opt_level=9), "expected an opt_level of 0 to 3, got 9"),
+        (("gather", LAYOUT), dict(opt_level="x"), "expected opt_level to be of type int"),
+        (("gather", LAYOUT), dict(out=3), "expected an element type as MLIR spells it"),
+        (("clear_pages", LAYOUT), dict(layers=3), "expected layers to be a list of integers"),
+        (("clear_pages", LAYOUT), dict(layers=["a"]), "expected a layer to be an integer"),
+        (("rope",), dict(heads=1, head_size=64, columns=-3), "a size of cos .* at least 1, got -3"),
+        (("rms_norm",), dict(heads=1, head_size=64, eps=float("nan")), "kernel 'rms_norm': "),
+        ((None,), {}, "expected a kernel's name, the text of a program or a module, got NoneType"),
+    ]
+    for arguments, options, pattern in cases:
+        with raises(ValueError, pattern):
+            kvcache.compile(*arguments, cache=False, **options)
+
+
+def test_faults_concern_one_call():
+    """A fault stops the device for good, as on a GPU; the next call has another one."""
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    for _ in range(2):
+        with raises(kvcache.LaunchError, "gather_gather.*of global memory out of bounds"):
+            k(pool, lengths=LENGTHS, table=TABLE + 10**6)
+        works(k, pool)
+    with raises(kvcache.LaunchError, "trap"):
+        kvcache.compile("clear_pages", LAYOUT, policy="trap")(pool, pages=[99])
+    works(k, pool)
+
+
+def test_faults_in_threads():
+    """Those of one thread do not reach the others."""
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    wrong = []
+
+    def run(faulty):
+        for _ in range(5):
+            try:
+                if faulty:
+                    with raises(kvcache.LaunchError, "out of bounds"):
+                        k(pool, lengths=LENGTHS, table=TABLE + 10**6)
+                else:
+                    works(k, pool)
+            except BaseException as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=run, args=(i % 2,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
+
+
+def test_compiling_in_threads():
+    texts, wrong = [], []
+
+    def run(head_size):
+        try:
+            layout = kvcache.Layout("bf16", heads=1, head_size=head_size, page_size=4)
+            texts.append(kvcache.compile("gather", layout, cache=False).ptx)
+            with raises(kvcache.CompileError, "expected 'out' of"):
+                kvcache.compile("gather", layout, out="i32", cache=False)
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=run, args=(size,)) for size in (16, 32, 48, 64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and len(set(texts)) == 4, wrong
+
+
+def in_child(queue):
+    try:
+        pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT, cache=False)
+        with raises(kvcache.LaunchError, "out of bounds"):
+            k(pool, lengths=LENGTHS, table=TABLE + 10**6)
+        works(k, pool)
+        queue.put("works")
+    except BaseException as error:
+        queue.put(repr(error))
+
+
+def test_forked_processes_compile_and_fail_by_themselves():
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT, cache=False)
+    works(k, pool)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    children = [context.Process(target=in_child, args=(queue,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    assert [queue.get(timeout=120) for _ in children] == ["works"] * 2
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
+    works(k, pool)
+
+
+def test_two_contexts():
+    """A module of any context is compiled, also where another one is current."""
+    text = kvcache.compile("clear_pages", LAYOUT).ir
+    with ir.Context() as one:
+        module = ir.Module.parse(text)
+    with ir.Context() as two:
+        assert one is not two
+        k = kvcache.compile(module)
+        pool = filled(LAYOUT, 4)
+        k(pool, pages=np.array([2]))
+        works(kvcache.compile("gather", LAYOUT), pool)
+    assert not np.any(np.float32(pool.blocks[2])) and np.any(np.float32(pool.blocks[1]))
+
+
+def test_without_shared_libraries(folder):
+    """A package of LLVM that is missing, or of another version."""
+    package = pathlib.Path(kvcache.__file__).parent
+    folder.mkdir(parents=True)
+    (folder / "kvcache").mkdir()
+    for path in package.iterdir():
+        if path.name != "_mlir_libs":
+            (folder / "kvcache" / path.name).symlink_to(path)
+    libs = folder / "kvcache" / "_mlir_libs"
+    libs.mkdir()
+    for path in (package / "_mlir_libs").iterdir():
+        if not path.name.startswith("libKVCache."):
+            # The loader looks beside what is a file of its own.
+            libs.joinpath(path.name).write_bytes(path.read_bytes()) if path.is_file() else None
+    done = subprocess.run(
+        [sys.executable, "-c", "import kvcache"], text=True, capture_output=True,
+        env=dict(os.environ, PYTHONPATH=str(folder)))
+    assert done.returncode == 1, done
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: libKVCache.so"), last
+    assert "install Debian's package libmlir-22" in last, last
