@@ -3,6 +3,7 @@
 // Loads and stores of every space, with their checks.
 #include "Checks.h"
 #include "Handlers.h"
+#include "Stack.h"
 #include "State.h"
 
 #include <algorithm>
@@ -118,11 +119,11 @@ char *ptxsim::resolve(Warp &warp, const Inst &inst, unsigned lane,
     Block &block = *warp.block;
     uint64_t offset = address & 0xffffffff;
     uint64_t size = block.launch->program->localBytes;
-    if (offset + bytes > size ||
-        !checkLocal(warp, inst, lane, address, bytes, mode))
+    bool isThere = offset >= stackBase ? insideStack(warp, lane, offset, bytes)
+                                       : offset + bytes <= size;
+    if (!isThere || !checkLocal(warp, inst, lane, address, bytes, mode))
       return outOfBounds(warp, inst, lane, address, bytes, space, mode);
-    uint64_t thread = warp.index * 32 + lane;
-    return block.local.data() + thread * block.launch->localStride + offset;
+    return localPlace(warp, lane, offset);
   }
   case Space::Param: {
     uint64_t offset = address & 0xffffffff;

@@ -3,6 +3,7 @@
 // Arguments of device functions, and the functions the driver provides.
 #include "Checks.h"
 #include "Handlers.h"
+#include "Stack.h"
 #include "State.h"
 
 #include <algorithm>
@@ -10,39 +11,46 @@
 
 using namespace ptxsim;
 
-/// Inst::imm: offsets from and to in the thread's local memory; Inst::target:
-/// bytes.
+/// Inst::imm: offsets from and to in the thread's local memory, behind the
+/// frames whose bases a and b hold (noSlot: none); Inst::target: bytes.
 void ptxsim::copyLocalHandler(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t from = uint32_t(uint64_t(i.imm) >> 32), to = uint32_t(i.imm);
+  size_t bytes = size_t(i.target);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
-    char *local = w.block->local.data() +
-                  (w.index * 32 + l) * w.block->launch->localStride;
-    memmove(local + to, local + from, size_t(i.target));
-    uint8_t *written = writtenBytes(w, l, localWindow, 0, Space::Local);
-    if (written)
-      memmove(written + to, written + from, size_t(i.target));
+    auto behind = [&](uint32_t base, uint32_t offset) {
+      return base == noSlot ? offset : w.reg<uint64_t>(base)[l] + offset;
+    };
+    uint64_t source = behind(i.a, from), target = behind(i.b, to);
+    memmove(localPlace(w, l, target), localPlace(w, l, source), bytes);
+    auto written = [&](uint64_t offset) {
+      return writtenBytes(w, l, localWindow | offset, i.target, Space::Local);
+    };
+    if (uint8_t *known = written(target))
+      memmove(known, written(source), bytes);
   }
+}
+
+/// Offset of an argument or the result, behind the frame whose base Inst::c
+/// holds.
+static uint64_t argumentOffset(Warp &w, const Inst &i, unsigned lane,
+                               unsigned arg) {
+  uint64_t base = i.c == noSlot ? 0 : w.reg<uint64_t>(i.c)[lane];
+  return base + *w.reg<uint32_t>(w.operands[i.operands + arg].slot);
 }
 
 static uint64_t localValue(Warp &w, const Inst &i, unsigned lane, unsigned arg,
                            unsigned bytes) {
-  uint32_t offset = *w.reg<uint32_t>(w.operands[i.operands + arg].slot);
   uint64_t v = 0;
-  memcpy(&v,
-         w.block->local.data() +
-             (w.index * 32 + lane) * w.block->launch->localStride + offset,
-         bytes);
+  memcpy(&v, localPlace(w, lane, argumentOffset(w, i, lane, arg)), bytes);
   return v;
 }
 
 /// Writes a result that way.
 static void setLocal(Warp &w, const Inst &i, unsigned lane, unsigned arg,
                      const void *value, unsigned bytes) {
-  uint32_t offset = *w.reg<uint32_t>(w.operands[i.operands + arg].slot);
-  memcpy(w.block->local.data() +
-             (w.index * 32 + lane) * w.block->launch->localStride + offset,
-         value, bytes);
+  uint64_t offset = argumentOffset(w, i, lane, arg);
+  memcpy(localPlace(w, lane, offset), value, bytes);
   if (uint8_t *written =
           writtenBytes(w, lane, localWindow | offset, bytes, Space::Local))
     memset(written, 1, bytes);
@@ -252,7 +260,7 @@ void ptxsim::badCallHandler(Warp &w, const Inst &i, uint32_t mask) {
   std::string text =
       "call of " +
       (function ? "function '" + std::string(function->name) +
-                      "', whose parameters differ or which is running already"
+                      "', whose parameters or results differ"
                 : "address " + std::string(number) + ", which is no function");
   report(w, i, l, MemCheck, "bad-call", text);
   w.worker->fail(w, text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Checks.h"
 #include "Async.h"
+#include "Stack.h"
 
 #include <algorithm>
 
@@ -145,8 +146,9 @@ static bool insideLocal(const Program &program, uint64_t offset,
 bool ptxsim::checkLocal(Warp &warp, const Inst &inst, unsigned lane,
                         uint64_t address, unsigned bytes, AccessMode mode) {
   const Launch &launch = *warp.block->launch;
-  if (launch.tools & MemCheck &&
-      !insideLocal(*launch.program, address & 0xffffffff, bytes))
+  uint64_t offset = address & 0xffffffff;
+  if (launch.tools & MemCheck && offset < stackBase &&
+      !insideLocal(*launch.program, offset, bytes))
     return false;
   uint8_t *written = writtenBytes(warp, lane, address, bytes, Space::Local);
   if (!written)

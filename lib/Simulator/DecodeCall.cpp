@@ -9,27 +9,6 @@ using namespace ptxsim;
 
 namespace {
 
-/// `call (result), callee, (arguments)` with any part left out.
-struct CallParts {
-  const ast::Operand *results = nullptr, *callee = nullptr,
-                     *arguments = nullptr, *prototype = nullptr;
-};
-
-bool splitCall(Statement &s, CallParts &parts) {
-  size_t k = 0;
-  if (k < s.numOperands() && s.operand(k).kind == ast::Operand::Vector)
-    parts.results = &s.operand(k++);
-  if (k < s.numOperands())
-    parts.callee = &s.operand(k++);
-  if (k < s.numOperands() && s.operand(k).kind == ast::Operand::Vector)
-    parts.arguments = &s.operand(k++);
-  if (k < s.numOperands())
-    parts.prototype = &s.operand(k++);
-  if (!parts.callee || k != s.numOperands())
-    return s.fail("expected call (results), function, (arguments)");
-  return true;
-}
-
 const ast::Variable *paramOf(Statement &s, const ast::Operand &operand) {
   if (operand.kind == ast::Operand::Variable &&
       operand.variable->space == Space::Param)
@@ -42,6 +21,7 @@ const ast::Variable *paramOf(Statement &s, const ast::Operand &operand) {
 void emitCopies(Statement &s, const ast::Operand *list,
                 const std::vector<const ast::Variable *> &formal,
                 FunctionFrame &callee, bool intoCallee) {
+  ProgramBuilder &builder = s.builder;
   size_t given = list ? list->elements.size() : 0;
   if (given != formal.size()) {
     s.fail("the function has " + std::to_string(formal.size()) +
@@ -59,43 +39,47 @@ void emitCopies(Statement &s, const ast::Operand *list,
              std::to_string(own->size) + " are given");
       return;
     }
-    uint32_t mine = s.builder.localOffset(*own);
-    FunctionFrame *saved = s.builder.frame;
-    s.builder.frame = &callee;
-    uint32_t theirs = s.builder.localOffset(*formal[i]);
-    s.builder.frame = saved;
+    uint32_t mine = builder.localOffset(*builder.frame, *own);
+    uint32_t theirs = builder.localOffset(callee, *formal[i]);
     s.inst.imm = int64_t(uint64_t(intoCallee ? mine : theirs) << 32 |
                          (intoCallee ? theirs : mine));
     s.inst.target = int32_t(own->size);
+    uint32_t theirBase =
+        callee.layout < 0 ? noSlot : builder.program->calleeBaseSlot;
+    s.inst.a = intoCallee ? builder.frameBase() : theirBase;
+    s.inst.b = intoCallee ? theirBase : builder.frameBase();
     s.emit(InstClass::Control, copyLocalHandler);
   }
 }
 
 void emitCall(Statement &s, const CallParts &parts, const ast::Function &callee,
               FunctionFrame &frame) {
+  ProgramBuilder &builder = s.builder;
+  bool onStack = frame.layout >= 0;
+  auto emitFrame = [&](Handler handler) {
+    s.inst.target = frame.layout;
+    s.inst.imm = builder.graph.inOneCycle(*builder.frame->function, callee)
+                     ? builder.frame->layout
+                     : -1;
+    s.emit(InstClass::Control, handler);
+  };
+  // Where the call returns the guard is still the callee's.
+  size_t skip = onStack ? s.beginSkip() : noSlot;
+  if (onStack)
+    emitFrame(prepareFrameHandler);
   emitCopies(s, parts.arguments, callee.params, frame, /*intoCallee=*/true);
+  if (onStack)
+    emitFrame(pushFrameHandler);
   s.inst.flow = Flow::Call;
-  s.inst.target = frame.entry;
   s.inst.a = frame.returnSlot;
   s.emit(InstClass::Control, nullptr);
+  if (s.failed())
+    return;
+  builder.callTarget(frame);
+  if (onStack)
+    s.emit(InstClass::Control, popFrameHandler);
   emitCopies(s, parts.results, callee.results, frame, /*intoCallee=*/false);
-}
-
-/// Whether the parameters and results of a call have the function's sizes.
-bool accepts(const ast::Function &function, const CallParts &parts) {
-  auto fits = [](const ast::Operand *list,
-                 const std::vector<const ast::Variable *> &formal) {
-    size_t given = list ? list->elements.size() : 0;
-    if (given != formal.size())
-      return false;
-    for (size_t i = 0; i < given; ++i)
-      if (list->elements[i].kind != ast::Operand::Variable ||
-          list->elements[i].variable->size != formal[i]->size)
-        return false;
-    return true;
-  };
-  return fits(parts.arguments, function.params) &&
-         fits(parts.results, function.results);
+  s.endSkip(skip);
 }
 
 /// Functions that the driver provides.
@@ -108,6 +92,11 @@ constexpr Builtin builtins[] = {{"vprintf", vprintfHandler, 2},
                                 {"__assertfail", assertFailHandler, 5},
                                 {"malloc", mallocHandler, 1},
                                 {"free", freeHandler, 1}};
+
+uint32_t argumentSlot(Statement &s, const ast::Variable &variable) {
+  ProgramBuilder &builder = s.builder;
+  return builder.constant(builder.localOffset(*builder.frame, variable), 4);
+}
 
 bool decodeBuiltin(Statement &s, const CallParts &parts) {
   const Builtin *builtin = nullptr;
@@ -124,10 +113,11 @@ bool decodeBuiltin(Statement &s, const CallParts &parts) {
   }
   for (const ast::Operand &argument : parts.arguments->elements)
     if (const ast::Variable *variable = paramOf(s, argument))
-      s.addOperand(s.builder.constant(s.builder.localOffset(*variable), 4), 4);
+      s.addOperand(argumentSlot(s, *variable), 4);
   if (parts.results && parts.results->elements.size() == 1)
     if (const ast::Variable *variable = paramOf(s, parts.results->elements[0]))
-      s.addOperand(s.builder.constant(s.builder.localOffset(*variable), 4), 4);
+      s.addOperand(argumentSlot(s, *variable), 4);
+  s.inst.c = s.builder.frameBase();
   s.inst.flow = Flow::MayYield;
   // What is printed has an order, and so has what malloc gives.
   s.builder.program->orderDependent = true;
@@ -149,8 +139,8 @@ void decodeIndirectCall(Statement &s, const CallParts &parts) {
     s.emit(InstClass::Control, isa().predicate(PredOp::Mov));
   };
   clear(matched);
-  for (const ast::Function *candidate : builder.addressedFunctions()) {
-    FunctionFrame *frame = builder.decodedFrame(*candidate);
+  for (const ast::Function *candidate : builder.graph.addressed()) {
+    FunctionFrame *frame = builder.functionFrame(*candidate);
     if (!frame || !accepts(*candidate, parts))
       continue;
     uint32_t isIt = builder.newSlot(0);
@@ -182,8 +172,10 @@ void decodeIndirectCall(Statement &s, const CallParts &parts) {
 void decodeCall(Statement &s) {
   s.take("uni");
   CallParts parts;
-  if (!splitCall(s, parts))
+  if (!splitCall(s.ast, parts)) {
+    s.fail("expected call (results), function, (arguments)");
     return;
+  }
   if (parts.callee->kind == ast::Operand::Register)
     return decodeIndirectCall(s, parts);
   const ast::Function *callee =
@@ -199,16 +191,54 @@ void decodeCall(Statement &s) {
     s.fail("a kernel cannot be called");
     return;
   }
-  std::string error;
-  FunctionFrame *frame = s.builder.functionFrame(*callee, error);
+  FunctionFrame *frame = s.builder.functionFrame(*callee);
   if (!frame) {
-    s.fail(error);
+    s.fail("expected call (results), function, (arguments)");
     return;
   }
   emitCall(s, parts, *callee, *frame);
 }
 
+void decodeAlloca(Statement &s) {
+  Type type = s.needType();
+  if (!s.expectOperands(2, 3) || s.failed())
+    return;
+  uint64_t align = 8;
+  if (s.numOperands() == 3 && !s.immediate(s.operand(2), align))
+    return;
+  if ((type != Type::U32 && type != Type::U64) || align == 0 ||
+      align > 1 << 16 || (align & (align - 1))) {
+    s.fail("expected alloca.u32 or alloca.u64 and an alignment that is a power "
+           "of two of at most 65536");
+    return;
+  }
+  s.inst.dst = s.dst(0, type);
+  s.inst.a = s.src(1, type);
+  s.inst.dstWidth = s.inst.aWidth = uint8_t(sizeOf(type));
+  s.inst.imm = int64_t(align);
+  s.emit(InstClass::Control, allocaHandler);
+}
+
+/// stacksave.type d; stackrestore.type a;
+void decodeStackPointer(Statement &s) {
+  bool saves = s.ast.opcode == "stacksave";
+  Type type = s.needType();
+  if (!s.expectOperands(1) || s.failed())
+    return;
+  if (type != Type::U32 && type != Type::U64) {
+    s.fail("expected .u32 or .u64");
+    return;
+  }
+  (saves ? s.inst.dst : s.inst.a) = saves ? s.dst(0, type) : s.src(0, type);
+  s.inst.dstWidth = s.inst.aWidth = uint8_t(sizeOf(type));
+  s.emit(InstClass::Control, saves ? stackSaveHandler : stackRestoreHandler);
+}
+
 } // namespace
 
-const DecodeEntry ptxsim::callDecoders[] = {{"call", decodeCall},
-                                            {"", nullptr}};
+const DecodeEntry ptxsim::callDecoders[] = {
+    {"call", decodeCall},
+    {"alloca", decodeAlloca},
+    {"stacksave", decodeStackPointer},
+    {"stackrestore", decodeStackPointer},
+    {"", nullptr}};

@@ -8,6 +8,7 @@
 #ifndef KVCACHE_LIB_SIMULATOR_DECODER_H
 #define KVCACHE_LIB_SIMULATOR_DECODER_H
 
+#include "CallGraph.h"
 #include "Handlers.h"
 #include "Isa/Isa.h"
 #include "Program.h"
@@ -25,6 +26,8 @@ struct SlotInfo {
   /// Bytes a lane takes; 0: a predicate mask.
   uint8_t width = 0;
   uint32_t offset = 0;
+  /// Has one value whichever function runs.
+  bool isShared = false;
 };
 
 /// The registers a statement reads and writes, by their numbers in the
@@ -48,7 +51,8 @@ struct FunctionFrame {
   uint32_t returnSlot = noSlot;
   uint32_t carrySlot = noSlot;
   int32_t entry = -1;
-  bool active = false;
+  /// Of Program::frames, where the function lives on the stack; else -1.
+  int32_t layout = -1;
   std::unordered_map<const ast::Variable *, uint32_t> localOffsets;
   /// Only with DecodeOptions::trackRegisters, in order.
   std::vector<RegisterUse> uses;
@@ -70,14 +74,18 @@ public:
   }
   /// Address of a variable in its own space.
   Result<uint64_t> variableAddress(const ast::Variable &variable);
-  uint32_t localOffset(const ast::Variable &variable);
-  /// Decodes a function if that has not happened; its frame, null on error.
-  FunctionFrame *functionFrame(const ast::Function &function,
-                               std::string &error);
-  /// The frame of a function that has been decoded, else null.
-  FunctionFrame *decodedFrame(const ast::Function &function);
-  /// Functions whose address the module takes.
-  const std::vector<const ast::Function *> &addressedFunctions();
+  /// In local memory, or in the function's frame if it has one.
+  uint32_t localOffset(FunctionFrame &frame, const ast::Variable &variable);
+  /// Whether a variable of the function being decoded lies in its frame.
+  bool isInFrame(const ast::Variable &variable) const;
+  /// Slot that holds the base of what localOffset counts from, noSlot: none.
+  uint32_t frameBase() const {
+    return frame->layout < 0 ? noSlot : program->frameBaseSlot;
+  }
+  /// Null for a function that the kernel cannot call.
+  FunctionFrame *functionFrame(const ast::Function &function);
+  /// Appended later: the target of the last instruction is the function.
+  void callTarget(FunctionFrame &callee);
 
   const ModuleImpl &module;
   const ast::Function &kernel;
@@ -85,6 +93,7 @@ public:
   const AddressOf &addressOf;
   std::unique_ptr<Program> program;
   FunctionFrame *frame = nullptr;
+  const CallGraph graph;
 
 private:
   friend class Statement;
@@ -92,8 +101,11 @@ private:
   /// Adds what has to be watched of a function's registers (RegisterInit.cpp).
   void trackRegisters(FunctionFrame &frame, uint32_t begin);
   void layoutShared();
+  /// Makes the functions' frames, and says which live on the stack.
+  void layoutFrames();
+  /// Notes the registers of the function, whose slots are those from `first`.
+  void saveRegisters(FunctionFrame &frame, size_t first);
   void assignOffsets();
-  bool resolveBranches(FunctionFrame &frame, size_t begin, std::string &error);
 
   struct Fixup {
     size_t inst;
@@ -109,8 +121,11 @@ private:
   std::map<const ast::Function *, std::unique_ptr<FunctionFrame>> frames;
   std::unordered_map<const ast::Variable *, uint32_t> sharedOffsets;
   std::vector<Fixup> fixups;
-  std::vector<const ast::Function *> addressed;
-  bool foundAddressed = false;
+  struct CallFixup {
+    size_t inst;
+    const FunctionFrame *callee;
+  };
+  std::vector<CallFixup> callFixups;
 };
 
 /// One statement on its way to instructions. Errors stick: the first is kept.
@@ -186,6 +201,10 @@ public:
     ownGuard = true;
     guardSlot = slot;
   }
+  /// Appends a branch that lanes outside of the guard take; what follows is
+  /// emitted without one until endSkip. Returns what endSkip needs.
+  size_t beginSkip();
+  void endSkip(size_t skip);
 
   bool fail(std::string message);
   bool failed() const { return !error.empty(); }
@@ -208,6 +227,11 @@ public:
   std::string error;
 
 private:
+  bool isGuarded() const {
+    return ownGuard ? guardSlot != noSlot : ast.guard >= 0;
+  }
+  /// Puts the address of a variable of the frame into a new slot.
+  uint32_t frameAddress(uint64_t offset, unsigned bytes);
   uint32_t readSlot(const ast::Operand &operand);
   uint32_t writeSlot(const ast::Operand &operand);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Findings of a running launch: once per place and kind, with a count.
+#include "Stack.h"
 #include "State.h"
 #include "Trace.h"
 
@@ -60,7 +61,13 @@ static std::string nearestVariable(uint64_t offset, const char *where,
   return text;
 }
 
-std::string ptxsim::describeAddress(Warp &warp, uint64_t address, Space space) {
+std::string ptxsim::nearestLocal(uint64_t offset,
+                                 const std::vector<LocalVariable> &variables) {
+  return nearestVariable(offset, "local ", variables);
+}
+
+std::string ptxsim::describeAddress(Warp &warp, unsigned lane, uint64_t address,
+                                    Space space) {
   const Launch &launch = *warp.block->launch;
   const Program &program = *launch.program;
   switch (space) {
@@ -74,11 +81,15 @@ std::string ptxsim::describeAddress(Warp &warp, uint64_t address, Space space) {
       return "the block has no shared memory";
     return nearestVariable(offset, "shared ", variables);
   }
-  case Space::Local:
+  case Space::Local: {
+    uint64_t offset = address & 0xffffffff;
+    // Nothing else lies near.
+    if (offset >= stackBase / 2)
+      return describeStack(warp, lane, offset);
     if (program.localVariables.empty())
       return "the kernel has no local memory";
-    return nearestVariable(address & 0xffffffff, "local ",
-                           program.localVariables);
+    return nearestLocal(offset, program.localVariables);
+  }
   case Space::Param:
     return "byte " + std::to_string(address & 0xffffffff) + " of " +
            std::to_string(program.kernel->info.paramBytes) +
@@ -138,7 +149,7 @@ void ptxsim::report(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
   if (address) {
     report->hasAddress = true;
     report->address = *address;
-    report->nearest = describeAddress(warp, *address, space);
+    report->nearest = describeAddress(warp, lane, *address, space);
   }
 }
 

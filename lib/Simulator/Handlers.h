@@ -114,6 +114,15 @@ void freeHandler(Warp &, const Inst &, uint32_t);
 /// A call of an address that is no function the call can take.
 void badCallHandler(Warp &, const Inst &, uint32_t);
 
+// Frames and alloca (Stack.cpp)
+void prepareFrameHandler(Warp &, const Inst &, uint32_t);
+void pushFrameHandler(Warp &, const Inst &, uint32_t);
+void popFrameHandler(Warp &, const Inst &, uint32_t);
+void frameAddressHandler(Warp &, const Inst &, uint32_t);
+void allocaHandler(Warp &, const Inst &, uint32_t);
+void stackSaveHandler(Warp &, const Inst &, uint32_t);
+void stackRestoreHandler(Warp &, const Inst &, uint32_t);
+
 // Rare forms (WideHandlers.cpp)
 /// SIMD video instructions: Inst::op is the operation.
 enum class VideoOp : uint8_t {

@@ -80,6 +80,17 @@ struct LocalVariable {
   uint32_t offset = 0, size = 0;
 };
 
+/// What a function that lives on the stack has there (Stack.h).
+struct FrameLayout {
+  std::string_view name;
+  uint32_t bytes = 0, align = 16;
+  std::vector<LocalVariable> variables;
+  /// Registers that a call of the function by itself, or of one that leads back
+  /// to it, must not lose. Width 0: a lane of a mask.
+  std::vector<OperandSlot> saved;
+  uint32_t savedBytesPerLane = 0;
+};
+
 /// A register that may be read before it is written, and the mask of lanes that
 /// have written it.
 struct TrackedRegister {
@@ -141,6 +152,12 @@ struct Program {
   uint32_t localBytes = 0;
   std::vector<SharedVariable> sharedVariables;
   std::vector<LocalVariable> localVariables;
+  /// Some function has a frame or takes room by alloca. Then these slots hold,
+  /// per lane, the local address of the frame of the function that runs, and of
+  /// one that is about to be called or has returned.
+  bool usesStack = false;
+  uint32_t frameBaseSlot = noSlot, calleeBaseSlot = noSlot;
+  std::vector<FrameLayout> frames;
   /// Results may depend on the order of blocks (global atomics that return
   /// values or round, waiting on other blocks): such kernels run on one worker.
   bool orderDependent = false;

@@ -18,7 +18,7 @@ ProgramBuilder::ProgramBuilder(const ModuleImpl &module,
                                const DecodeOptions &options,
                                const AddressOf &addressOf)
     : module(module), kernel(kernel), options(options), addressOf(addressOf),
-      program(std::make_unique<Program>()) {
+      program(std::make_unique<Program>()), graph(module, kernel) {
   program->module = &module;
   program->kernel = &kernel;
 }
@@ -33,10 +33,24 @@ Result<std::unique_ptr<Program>> ptxsim::decode(const ModuleImpl &module,
 Result<std::unique_ptr<Program>> ProgramBuilder::build() {
   std::string error;
   layoutShared();
-  FunctionFrame *main = functionFrame(kernel, error);
-  if (!main)
-    return Status::error(error);
-  program->entry = uint32_t(main->entry);
+  layoutFrames();
+  // Code of a callee lies before its caller's, which lets divergent lanes meet
+  // again after a call when the lowest program counter runs first.
+  for (const ast::Function *function : graph.order()) {
+    if (!function->hasBody)
+      return Status::error(
+          module.diagnose(function->line, 0,
+                          "function '" + std::string(function->name) +
+                              "' is declared but not defined"));
+    if (!function->error.ok())
+      return function->error;
+    frame = frames[function].get();
+    if (!decodeBody(*frame, error))
+      return Status::error(error);
+  }
+  for (const CallFixup &fixup : callFixups)
+    program->code[fixup.inst].target = fixup.callee->entry;
+  program->entry = uint32_t(frame->entry);
   assignOffsets();
   return std::move(program);
 }
@@ -62,6 +76,7 @@ uint32_t ProgramBuilder::constant(uint64_t low, uint8_t width, uint64_t high) {
       constantSlots.try_emplace(std::make_tuple(low, high, width), noSlot);
   if (isNew) {
     it->second = newSlot(width);
+    slots.back().isShared = true;
     program->constants.push_back({it->second, width, low, high});
   }
   return it->second;
@@ -71,6 +86,7 @@ uint32_t ProgramBuilder::special(Special which) {
   auto [it, isNew] = specialSlots.try_emplace(which, noSlot);
   if (isNew) {
     it->second = newSlot(4);
+    slots.back().isShared = true;
     program->specials.push_back({which, it->second});
   }
   return it->second;
@@ -117,6 +133,11 @@ void ProgramBuilder::assignOffsets() {
     patch(special.slot);
   for (TrackedRegister &tracked : program->trackedRegisters)
     patch(tracked.slot);
+  for (FrameLayout &layout : program->frames)
+    for (OperandSlot &saved : layout.saved)
+      patch(saved.slot);
+  patch(program->frameBaseSlot);
+  patch(program->calleeBaseSlot);
 }
 
 // Variables -------------------------------------------------------------------
@@ -136,7 +157,7 @@ void ProgramBuilder::layoutShared() {
   for (size_t i = 0; i < order.size(); ++i) {
     const ast::Function *function = order[i];
     if (callsByAddress(*function))
-      for (const ast::Function *callee : addressedFunctions())
+      for (const ast::Function *callee : graph.addressed())
         if (std::find(order.begin(), order.end(), callee) == order.end())
           order.push_back(callee);
     for (const ast::Variable *used : function->usedVariables)
@@ -182,21 +203,32 @@ void ProgramBuilder::layoutShared() {
   program->staticSharedBytes = uint32_t(offset);
 }
 
-uint32_t ProgramBuilder::localOffset(const ast::Variable &variable) {
-  auto [it, isNew] = frame->localOffsets.try_emplace(&variable, 0);
+uint32_t ProgramBuilder::localOffset(FunctionFrame &own,
+                                     const ast::Variable &variable) {
+  auto [it, isNew] = own.localOffsets.try_emplace(&variable, 0);
   if (isNew) {
-    uint64_t offset = program->localBytes;
+    FrameLayout *layout =
+        own.layout < 0 ? nullptr : &program->frames[size_t(own.layout)];
+    uint32_t &bytes = layout ? layout->bytes : program->localBytes;
+    uint64_t offset = bytes;
     if (options.redZones)
       offset += 16;
     uint32_t align = std::max(variable.align, 8u);
     offset = (offset + align - 1) / align * align;
     it->second = uint32_t(offset);
-    program->localVariables.push_back(
-        {variable.name, uint32_t(offset), uint32_t(variable.size)});
-    program->localBytes = uint32_t(std::min<uint64_t>(
-        offset + std::max<uint64_t>(variable.size, 1), 0x7fff0000));
+    (layout ? layout->variables : program->localVariables)
+        .push_back({variable.name, uint32_t(offset), uint32_t(variable.size)});
+    bytes = uint32_t(std::min<uint64_t>(
+        offset + std::max<uint64_t>(variable.size, 1), 0x3fff0000));
+    if (layout)
+      layout->align = std::max(layout->align, align);
   }
   return it->second;
+}
+
+bool ProgramBuilder::isInFrame(const ast::Variable &variable) const {
+  return frame->layout >= 0 &&
+         (variable.space == Space::Local || variable.space == Space::Param);
 }
 
 Result<uint64_t>
@@ -210,13 +242,13 @@ ProgramBuilder::variableAddress(const ast::Variable &variable) {
     return uint64_t(it->second);
   }
   case Space::Local:
-    return uint64_t(localOffset(variable));
+    return uint64_t(localOffset(*frame, variable));
   case Space::Param:
     if (frame->function == &kernel)
       for (size_t i = 0; i < kernel.params.size(); ++i)
         if (kernel.params[i] == &variable)
           return uint64_t(kernel.info.params[i].offset);
-    return uint64_t(localOffset(variable));
+    return uint64_t(localOffset(*frame, variable));
   default: {
     uint64_t address = addressOf(variable);
     if (!address)
@@ -249,91 +281,65 @@ const ast::Function *ptxsim::functionAt(const ModuleImpl &module,
 
 // Functions -------------------------------------------------------------------
 
-FunctionFrame *ProgramBuilder::functionFrame(const ast::Function &function,
-                                             std::string &error) {
-  std::unique_ptr<FunctionFrame> &entry = frames[&function];
-  if (entry) {
-    if (entry->active) {
-      error = module.diagnose(function.line, 0,
-                              "function '" + std::string(function.name) +
-                                  "' calls itself; recursion is not supported");
-      return nullptr;
+static bool takesStack(const ast::Function &function) {
+  return std::any_of(function.statements.begin(), function.statements.end(),
+                     [](const ast::Statement &s) {
+                       return s.opcode == "alloca" || s.opcode == "stacksave" ||
+                              s.opcode == "stackrestore";
+                     });
+}
+
+void ProgramBuilder::layoutFrames() {
+  for (const ast::Function *function : graph.order()) {
+    auto own = std::make_unique<FunctionFrame>();
+    own->function = function;
+    own->registerSlots.assign(function->registers.size(), noSlot);
+    bool takes = takesStack(*function);
+    program->usesStack |= takes;
+    if (function != &kernel) {
+      own->returnSlot = newSlot(4);
+      // What alloca takes goes with the frame.
+      if (takes || graph.inOneCycle(*function, *function)) {
+        own->layout = int32_t(program->frames.size());
+        program->frames.emplace_back();
+        program->frames.back().name = function->name;
+        program->usesStack = true;
+      }
     }
-    return entry.get();
+    frames[function] = std::move(own);
   }
-  if (!function.hasBody) {
-    error = module.diagnose(function.line, 0,
-                            "function '" + std::string(function.name) +
-                                "' is declared but not defined");
-    return nullptr;
+  if (!program->usesStack)
+    return;
+  for (uint32_t *slot : {&program->frameBaseSlot, &program->calleeBaseSlot}) {
+    *slot = newSlot(8);
+    slots.back().isShared = true;
   }
-  if (!function.error.ok()) {
-    error = function.error.message();
-    return nullptr;
-  }
-  entry = std::make_unique<FunctionFrame>();
-  entry->function = &function;
-  entry->registerSlots.assign(function.registers.size(), noSlot);
-  entry->active = true;
-  FunctionFrame *result = entry.get();
-  FunctionFrame *outer = frame;
-  frame = result;
-  if (&function != &kernel)
-    result->returnSlot = newSlot(4);
-  bool ok = decodeBody(*result, error);
-  frame = outer;
-  result->active = false;
-  return ok ? result : nullptr;
 }
 
-FunctionFrame *ProgramBuilder::decodedFrame(const ast::Function &function) {
+void ProgramBuilder::saveRegisters(FunctionFrame &own, size_t first) {
+  if (!graph.inOneCycle(*own.function, *own.function))
+    return;
+  FrameLayout &layout = program->frames[size_t(own.layout)];
+  auto add = [&](size_t slot) {
+    OperandSlot saved;
+    saved.slot = uint32_t(slot);
+    saved.width = slots[slot].width;
+    layout.saved.push_back(saved);
+    layout.savedBytesPerLane += std::max<uint32_t>(saved.width, 1);
+  };
+  add(own.returnSlot);
+  for (size_t slot = first; slot < slots.size(); ++slot)
+    if (!slots[slot].isShared)
+      add(slot);
+}
+
+FunctionFrame *ProgramBuilder::functionFrame(const ast::Function &function) {
   auto it = frames.find(&function);
-  bool decoded = it != frames.end() && it->second && !it->second->active;
-  return decoded ? it->second.get() : nullptr;
+  return it == frames.end() ? nullptr : it->second.get();
 }
 
-static void findFunctions(const ModuleImpl &module, const ast::Operand &operand,
-                          std::vector<const ast::Function *> &found) {
-  if (operand.kind == ast::Operand::Name)
-    if (const ast::Function *function = module.findFunction(operand.name))
-      found.push_back(function);
-  for (const ast::Operand &element : operand.elements)
-    findFunctions(module, element, found);
-}
-
-const std::vector<const ast::Function *> &ProgramBuilder::addressedFunctions() {
-  if (foundAddressed)
-    return addressed;
-  foundAddressed = true;
-  std::vector<const ast::Function *> found;
-  for (const ast::Variable &variable : module.variables)
-    for (const ast::Relocation &relocation : variable.relocations)
-      if (const ast::Function *f = module.findFunction(relocation.symbol))
-        found.push_back(f);
-  for (const ast::Function &function : module.functions)
-    for (const ast::Statement &statement : function.statements)
-      if (statement.opcode != "call")
-        for (const ast::Operand &operand : statement.operands)
-          findFunctions(module, operand, found);
-  // In the order of the module, each once.
-  for (const ast::Function &function : module.functions)
-    if (function.hasBody && !function.isEntry &&
-        std::find(found.begin(), found.end(), &function) != found.end())
-      addressed.push_back(&function);
-  return addressed;
-}
-
-/// The direct callees of a function, so that they are decoded first: code of a
-/// callee lies before its caller's, which lets divergent lanes meet again after
-/// a call when the lowest program counter runs first.
-static std::vector<const ast::Function *>
-callees(const ModuleImpl &module, const ast::Function &function) {
-  std::vector<const ast::Function *> result;
-  for (std::string_view name : function.usedNames)
-    if (const ast::Function *callee = module.findFunction(name))
-      if (callee->hasBody)
-        result.push_back(callee);
-  return result;
+void ProgramBuilder::callTarget(FunctionFrame &callee) {
+  callFixups.push_back({program->code.size() - 1, &callee});
 }
 
 static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
@@ -352,19 +358,7 @@ static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
 
 bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   const ast::Function &function = *own.function;
-  for (const ast::Function *callee : callees(module, function))
-    if (!functionFrame(*callee, error))
-      return false;
-
-  if (callsByAddress(function))
-    for (const ast::Function *callee : addressedFunctions()) {
-      auto known = frames.find(callee);
-      bool isRunning =
-          known != frames.end() && known->second && known->second->active;
-      if (!isRunning && !functionFrame(*callee, error))
-        return false;
-    }
-
+  size_t firstSlot = slots.size();
   size_t firstFixup = fixups.size();
   size_t begin = program->code.size();
   own.entry = int32_t(begin);
@@ -437,6 +431,6 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
 
   if (options.trackRegisters)
     trackRegisters(own, uint32_t(begin));
-
+  saveRegisters(own, firstSlot);
   return true;
 }

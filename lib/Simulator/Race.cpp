@@ -70,7 +70,7 @@ static void reportRace(Warp &warp, const Inst &inst, unsigned lane,
   report->hasAddress = true;
   report->address =
       &block == warp.block ? offset : sharedAddressOf(block, offset);
-  report->nearest = describeAddress(warp, offset, Space::Shared);
+  report->nearest = describeAddress(warp, lane, offset, Space::Shared);
   if (&block != warp.block)
     report->nearest += " of the block of rank " + std::to_string(block.rank);
   report->detail = "the other access is at ptx line " +
@@ -386,7 +386,7 @@ void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
         " of global memory races with an access by " + who;
     report->hasAddress = true;
     report->address = address;
-    report->nearest = describeAddress(warp, address, Space::Global);
+    report->nearest = describeAddress(warp, lane, address, Space::Global);
   }
 }
 

@@ -3,6 +3,7 @@
 // initcheck of registers that may be read before they are written, and of local
 // memory.
 #include "Checks.h"
+#include "Stack.h"
 
 #include <algorithm>
 
@@ -96,6 +97,14 @@ uint8_t *ptxsim::writtenBytes(Warp &warp, unsigned lane, uint64_t address,
   }
   case Space::Local: {
     uint64_t offset = address & 0xffffffff;
+    if (offset >= stackBase) {
+      if (block->stacks.empty())
+        return nullptr;
+      std::vector<uint8_t> &written = stackOf(warp, lane).written;
+      return offset - stackBase + bytes > written.size()
+                 ? nullptr
+                 : written.data() + (offset - stackBase);
+    }
     if (block->localWritten.empty() ||
         offset + bytes > block->launch->program->localBytes)
       return nullptr;

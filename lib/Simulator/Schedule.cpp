@@ -6,6 +6,7 @@
 #include "Async.h"
 #include "Checks.h"
 #include "Handlers.h"
+#include "Stack.h"
 #include "State.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ Block::Block(Block &&other) noexcept
       registerStride(other.registerStride), shared(std::move(other.shared)),
       local(std::move(other.local)),
       localWritten(std::move(other.localWritten)),
-      shadow(std::move(other.shadow)), async(std::move(other.async)) {
+      stacks(std::move(other.stacks)), shadow(std::move(other.shadow)),
+      async(std::move(other.async)) {
   other.registers = nullptr;
 }
 
@@ -124,6 +126,10 @@ uint64_t Runner::stateOf(const Cluster &cluster) const {
     }
     mix(block.shared.data(), block.shared.size());
     mix(block.local.data(), block.local.size());
+    for (const ThreadStack &stack : block.stacks) {
+      mix(stack.bytes.data(), stack.top);
+      mix(stack.saved.data(), stack.saved.size());
+    }
   }
   return hash;
 }
@@ -170,6 +176,8 @@ bool Runner::allocate(Cluster &cluster) {
     block.registers = static_cast<char *>(memory);
     block.shared.assign(launch.sharedBytes, 0);
     block.local.assign(launch.localStride * launch.warpsPerBlock * 32, 0);
+    if (program.usesStack)
+      block.stacks.resize(size_t(launch.warpsPerBlock) * 32);
     block.warps.resize(launch.warpsPerBlock);
     for (uint32_t index = 0; index < launch.warpsPerBlock; ++index) {
       Warp &warp = block.warps[index];
@@ -323,6 +331,8 @@ void Runner::beginBlock(Block &block) {
     warp.groups[0] = {program.entry, warp.live, LaneGroup::Ready, 0};
     fillSpecials(block, warp);
   }
+  for (ThreadStack &stack : block.stacks)
+    stack.clear();
   resetShadow(block);
   resetInitialisation(block);
   resetAsync(block);

@@ -49,6 +49,7 @@ struct NamedBarrier {
 };
 
 struct SharedShadow;
+struct ThreadStack;
 struct AsyncState;
 class GlobalRaces;
 class GlobalProxy;
@@ -67,6 +68,8 @@ struct Block {
   std::vector<char> local;
   /// Per byte of `local`: 1 where written; empty without initcheck.
   std::vector<uint8_t> localWritten;
+  /// Per thread; empty if the kernel needs none (Stack.h).
+  std::vector<ThreadStack> stacks;
   NamedBarrier barriers[16];
   unsigned numFinished = 0;
   std::unique_ptr<SharedShadow> shadow;
@@ -195,8 +198,12 @@ Report *addFinding(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
 void report(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
             std::string_view kind, const std::string &message,
             const uint64_t *address = nullptr, Space space = Space::Generic);
-/// The address in words.
-std::string describeAddress(Warp &warp, uint64_t address, Space space);
+/// The address in words; `lane` matters for local memory.
+std::string describeAddress(Warp &warp, unsigned lane, uint64_t address,
+                            Space space);
+/// An offset against the nearest of some local variables.
+std::string nearestLocal(uint64_t offset,
+                         const std::vector<LocalVariable> &variables);
 Dim3 threadIndex(const Launch &launch, uint32_t thread);
 std::string instructionText(const Program &program, const Inst &inst);
 

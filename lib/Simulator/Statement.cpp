@@ -283,6 +283,8 @@ uint32_t Statement::src(const ast::Operand &operand, Type type) {
       fail(address.message());
       return noSlot;
     }
+    if (builder.isInFrame(*operand.variable) && (bytes == 4 || bytes == 8))
+      return frameAddress(*address + uint64_t(operand.offset), bytes);
     if (bytes != 8 && bytes != 4) {
       fail("an address does not fit ." + std::string(typeInfo(type).name));
       return noSlot;
@@ -368,7 +370,7 @@ uint32_t Statement::addressSlot(const ast::Operand &base, Space space,
       fail(address.message());
     else
       disp = int64_t(*address + uint64_t(base.offset));
-    return noSlot;
+    return builder.isInFrame(*base.variable) ? builder.frameBase() : noSlot;
   }
   case ast::Operand::Name:
     fail("unknown name '" + std::string(base.name) + "' in an address");
@@ -429,6 +431,39 @@ void Statement::emit(InstClass instClass, Handler fn) {
   // Further instructions of the same statement start afresh.
   inst = Inst();
   extra.clear();
+}
+
+uint32_t Statement::frameAddress(uint64_t offset, unsigned bytes) {
+  uint32_t slot = builder.newSlot(uint8_t(bytes));
+  // In front of the instruction that is being put together.
+  Statement before(builder, ast);
+  before.guardBy(noSlot);
+  before.inst.dst = slot;
+  before.inst.dstWidth = uint8_t(bytes);
+  before.inst.a = builder.frameBase();
+  before.inst.aWidth = 8;
+  before.inst.imm = int64_t(offset);
+  before.emit(InstClass::Integer, frameAddressHandler);
+  return slot;
+}
+
+size_t Statement::beginSkip() {
+  if (!isGuarded())
+    return noSlot;
+  inst.flow = Flow::Branch;
+  emit(InstClass::Control, nullptr);
+  if (failed())
+    return noSlot;
+  std::vector<Inst> &code = builder.program->code;
+  code.back().guardNegated = !code.back().guardNegated;
+  guardBy(noSlot);
+  return code.size() - 1;
+}
+
+void Statement::endSkip(size_t skip) {
+  std::vector<Inst> &code = builder.program->code;
+  if (skip != noSlot)
+    code[skip].target = int32_t(code.size());
 }
 
 void Statement::emitBranchTo(std::string_view label) {
