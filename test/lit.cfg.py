@@ -70,6 +70,12 @@ if subprocess.run(
 ).returncode == 0:
     config.available_features.add("ml-dtypes")
 
+# Clang's own bindings for Python, which read headers.
+if subprocess.run(
+    [config.python_executable, "-c", "import clang.cindex"], capture_output=True
+).returncode == 0:
+    config.available_features.add("libclang")
+
 # Grids that take minutes: `tools/check --all`.
 if lit_config.params.get("long"):
     config.available_features.add("long")

@@ -18,72 +18,75 @@
 extern "C" {
 #endif
 
-/* "0.1.0" */
+/// "0.1.0"
 MLIR_CAPI_EXPORTED MlirStringRef mlirKVCacheGetVersion(void);
-/* Version of the LLVM that it is built with and runs on: "22.1.8". */
+/// Version of the LLVM that it is built with and runs on: "22.1.8".
 MLIR_CAPI_EXPORTED MlirStringRef mlirKVCacheGetLLVMVersion(void);
 
-/* Adds the dialect, its lowering to LLVM and its checks at run time, and the
- * dialects that compilation needs. */
+/// Adds the dialect, its lowering to LLVM and its checks at run time, and the
+/// dialects that compilation needs.
 MLIR_CAPI_EXPORTED void
 mlirKVCacheRegisterAllDialects(MlirDialectRegistry registry);
-/* Makes the passes and pipelines known by name, once a process. */
+/// Makes the passes and pipelines known by name, once a process.
 MLIR_CAPI_EXPORTED void mlirKVCacheRegisterAllPasses(void);
 
+/// Options of the pipeline that makes PTX and launch records, as those of
+/// kvcache-to-ptx.
 typedef struct {
-  /* Chips to compile for, separated by commas: "sm_80,sm_90a". */
+  /// Chips to compile for, separated by commas: "sm_80,sm_90a".
   MlirStringRef chips;
-  /* "isa" (PTX), "bin" or "fatbin"; the last two need the CUDA toolkit. */
+  /// "isa" (PTX), "bin" or "fatbin"; the last two need the CUDA toolkit.
   MlirStringRef format;
-  /* 0 to 3. */
+  /// 0 to 3.
   unsigned optLevel;
-  /* Folder to write files to, too, or empty. */
+  /// Folder to write files to, too, or empty.
   MlirStringRef output;
-  /* Folder of the CUDA toolkit, or empty to search for it. */
+  /// Folder of the CUDA toolkit, or empty to search for it.
   MlirStringRef toolkit;
-  /* Check kernels, lookups and accesses at run time. */
+  /// Check kernels, lookups and accesses at run time.
   bool instrument;
-  /* Write `.loc` directives with the lines of the program. */
+  /// Write `.loc` directives with the lines of the program.
   bool lineInfo;
 } MlirKVCacheToPTXOptions;
 
-/* PTX for sm_80, level 2. Strings live as long as the process. */
+/// PTX for sm_80, level 2. Strings live as long as the process.
 MLIR_CAPI_EXPORTED MlirKVCacheToPTXOptions mlirKVCacheToPTXOptionsDefault(void);
 
-/* Adds the pipeline kvcache-to-ptx; fails, with a diagnostic of `context`, on
- * options that are none. */
+/// Adds the pipeline kvcache-to-ptx; fails, with a diagnostic of `context`, on
+/// options that are none.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 mlirKVCacheAddToPTXPipeline(MlirContext context, MlirOpPassManager manager,
                             const MlirKVCacheToPTXOptions *options);
-/* Adds the pipeline kvcache-host-to-llvm. */
+/// Adds the pipeline kvcache-host-to-llvm.
 MLIR_CAPI_EXPORTED void
 mlirKVCacheAddHostToLLVMPipeline(MlirOpPassManager manager);
 
-/* What a module was compiled to. */
+/// What a module was compiled to.
 typedef struct MlirKVCacheCompiled {
   void *ptr;
 } MlirKVCacheCompiled;
 
-/* Compiles a copy of `module`; null where that fails. Of each gpu.module and
- * chip there is a file `<module>.<chip>.ptx` (`.cubin`, `.fatbin`), and of each
- * host function that launches a launch record, `<function>.json` and
- * `<function>.h` (docs/launch-record.md). */
+/// Compiles a copy of `module`; null where that fails. Of each gpu.module and
+/// chip there is a file `<module>.<chip>.ptx` (`.cubin`, `.fatbin`), and of
+/// each host function that launches a launch record, `<function>.json` and
+/// `<function>.h` (docs/launch-record.md).
 MLIR_CAPI_EXPORTED MlirKVCacheCompiled
 mlirKVCacheCompile(MlirModule module, const MlirKVCacheToPTXOptions *options);
 static inline bool mlirKVCacheCompiledIsNull(MlirKVCacheCompiled compiled) {
   return !compiled.ptr;
 }
 MLIR_CAPI_EXPORTED void
+/// Frees the files; texts given of them are gone.
 mlirKVCacheCompiledDestroy(MlirKVCacheCompiled compiled);
-/* Files; names and contents live as long as `compiled`. */
+/// Files; names and contents live as long as `compiled`.
 MLIR_CAPI_EXPORTED intptr_t
 mlirKVCacheCompiledGetNumFiles(MlirKVCacheCompiled compiled);
-/* Empty where there is no such file. */
+/// Empty where there is no such file.
 MLIR_CAPI_EXPORTED MlirStringRef
 mlirKVCacheCompiledGetName(MlirKVCacheCompiled compiled, intptr_t file);
 MLIR_CAPI_EXPORTED MlirStringRef
 mlirKVCacheCompiledGetContent(MlirKVCacheCompiled compiled, intptr_t file);
-/* The content of the file called `name`; a null string where there is none. */
+/// The content of the file called `name`; a null string where there is none.
 MLIR_CAPI_EXPORTED MlirStringRef
 mlirKVCacheCompiledLookup(MlirKVCacheCompiled compiled, MlirStringRef name);
 

@@ -22,90 +22,99 @@
 extern "C" {
 #endif
 
-/* mlirGetDialectHandle__kvcache__() */
+/// mlirGetDialectHandle__kvcache__()
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(KVCache, kvcache);
 
 /* Attributes --------------------------------------------------------------- */
 
+/// Keys or values.
 typedef enum {
   MlirKVCacheSideKey = 0,
   MlirKVCacheSideValue = 1
 } MlirKVCacheSide;
 
+/// What of a cache an access addresses; tails lie beside the values.
 typedef enum {
   MlirKVCachePoolValues = 0,
   MlirKVCachePoolScales = 1,
   MlirKVCachePoolTail = 2
 } MlirKVCachePool;
 
+/// Where scales lie: in a pool of their own, in each row, or behind a page's
+/// values.
 typedef enum {
   MlirKVCachePlacementPool = 0,
   MlirKVCachePlacementInline = 1,
   MlirKVCachePlacementPageSplit = 2
 } MlirKVCachePlacement;
 
+/// Which is outside in a page: tokens (NHD) or heads (HND).
 typedef enum {
   MlirKVCacheOrderNHD = 0,
   MlirKVCacheOrderHND = 1
 } MlirKVCacheOrder;
 
+/// The sides whose scales are interleaved: none, those of values, both.
 typedef enum {
   MlirKVCacheScaleSwizzleNone = 0,
   MlirKVCacheScaleSwizzleV = 1,
   MlirKVCacheScaleSwizzleKV = 2
 } MlirKVCacheScaleSwizzle;
 
-/* What docs/layouts.md says a layout consists of. */
+/// What docs/layouts.md says a layout consists of.
 typedef struct {
-  /* f32, f16, bf16, f8E4M3FN, f8E5M2, i8 or f4E2M1FN. */
+  /// f32, f16, bf16, f8E4M3FN, f8E5M2, i8 or f4E2M1FN.
   MlirType dtype;
   int64_t numHeads;
-  /* Elements of a head. */
+  /// Elements of a head.
   int64_t headSize;
   bool isMLA;
-  /* Tokens a page. */
+  /// Tokens a page.
   int64_t pageSize;
-  /* Null: no scales. Else f32, f16, bf16, f8E8M0FNU or f8E4M3FN. */
+  /// Null: no scales. Else f32, f16, bf16, f8E8M0FNU or f8E4M3FN.
   MlirType scaleDtype;
-  /* Elements that share a scale. */
+  /// Elements that share a scale.
   int64_t granularity;
-  /* Whether scales are found through a table of their own. */
+  /// Whether scales are found through a table of their own.
   bool ownScalesTable;
   MlirKVCachePlacement placement;
   MlirKVCacheOrder order;
-  /* Null: no unquantised tail. Else f32, f16 or bf16, and its elements. */
+  /// Null: no unquantised tail. Else f32, f16 or bf16, and its elements.
   MlirType ropeDtype;
   int64_t ropeSize;
   bool kvInner;
-  /* Bytes. */
+  /// Bytes.
   int64_t footer, pageAlign;
   MlirKVCacheScaleSwizzle swizzle;
 } MlirKVCacheLayout;
 
-/* All zero but for what is given: `placement = pool, order = nhd`. */
+/// All zero but for what is given: `placement = pool, order = nhd`.
 MLIR_CAPI_EXPORTED MlirKVCacheLayout mlirKVCacheLayoutDefault(MlirType dtype,
                                                               int64_t numHeads,
                                                               int64_t headSize,
                                                               int64_t pageSize);
 
+/// Whether an attribute is a `#kvcache.layout`.
 MLIR_CAPI_EXPORTED bool mlirAttributeIsAKVCacheLayout(MlirAttribute attribute);
 
-/* Makes a `#kvcache.layout`, loading the dialect where it is not. Null where
- * the layout is not a valid one. */
+/// Makes a `#kvcache.layout`, loading the dialect where it is not. Null where
+/// the layout is not a valid one.
 MLIR_CAPI_EXPORTED MlirAttribute
 mlirKVCacheLayoutAttrGet(MlirContext context, const MlirKVCacheLayout *layout);
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheLayoutAttrGetTypeID(void);
-/* The parameters of a layout attribute; all zero for another attribute. */
+/// The parameters of a layout attribute; all zero for another attribute.
 MLIR_CAPI_EXPORTED MlirKVCacheLayout
 mlirKVCacheLayoutAttrGetParameters(MlirAttribute layout);
 
 /* Types -------------------------------------------------------------------- */
 
+/// Whether a type is the one of the dialect that the name says.
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheCollection(MlirType type);
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheCache(MlirType type);
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheMHAOperand(MlirType type);
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheScalesMHAOperand(MlirType type);
 
+/// Types of caches of a layout; null where `layout` is none.
 MLIR_CAPI_EXPORTED MlirType mlirKVCacheCollectionTypeGet(MlirAttribute layout);
 MLIR_CAPI_EXPORTED MlirType mlirKVCacheCacheTypeGet(MlirKVCacheSide side,
                                                     MlirAttribute layout);
@@ -114,79 +123,80 @@ MLIR_CAPI_EXPORTED MlirType mlirKVCacheMHAOperandTypeGet(MlirKVCacheSide side,
 MLIR_CAPI_EXPORTED MlirType
 mlirKVCacheScalesMHAOperandTypeGet(MlirKVCacheSide side, MlirAttribute layout);
 
+/// Type ids, of the types in the same order.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheCollectionTypeGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheCacheTypeGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheMHAOperandTypeGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheScalesMHAOperandTypeGetTypeID(void);
 
-/* Of any of these types. */
+/// Of any of these types.
 MLIR_CAPI_EXPORTED MlirAttribute mlirKVCacheTypeGetLayout(MlirType type);
-/* Of a cache or an operand. */
+/// Of a cache or an operand.
 MLIR_CAPI_EXPORTED MlirKVCacheSide mlirKVCacheTypeGetSide(MlirType type);
 
 /* Where things lie --------------------------------------------------------- */
 
-/* A token's element; all count from 0. */
+/// A token's element; all count from 0.
 typedef struct {
   int64_t block;
   MlirKVCacheSide side;
   int64_t layer;
-  /* Token of the page. */
+  /// Token of the page.
   int64_t slot;
   int64_t head;
-  /* Element of the head. */
+  /// Element of the head.
   int64_t dim;
 } MlirKVCacheElement;
 
+/// Where an element or a scale lies.
 typedef struct {
-  /* Values and tails lie in the pool of blocks; scales in their own or, with
-   * another placement than `pool`, in that of blocks. */
+  /// Values and tails lie in the pool of blocks; scales in their own or, with
+  /// another placement than `pool`, in that of blocks.
   MlirKVCachePool pool;
-  /* Bytes from the start of the pool's memory. */
+  /// Bytes from the start of the pool's memory.
   int64_t offset;
-  /* Bytes that hold it. */
+  /// Bytes that hold it.
   int64_t bytes;
-  /* f4E2M1FN: it is the high half of the byte. */
+  /// f4E2M1FN: it is the high half of the byte.
   bool highHalf;
 } MlirKVCachePlace;
 
-/* Bytes of a page, all sides and `layers`, with padding, of the pool that holds
- * `pool`; 0 for the scales of a layout without. -1 where an argument is wrong.
- */
+/// Bytes of a page, all sides and `layers`, with padding, of the pool that
+/// holds `pool`; 0 for the scales of a layout without. -1 where an argument is
+/// wrong.
 MLIR_CAPI_EXPORTED int64_t mlirKVCacheLayoutGetPageBytes(MlirAttribute layout,
                                                          int64_t layers,
                                                          MlirKVCachePool pool);
-/* Bytes of all pools that a token takes, padding of pages apart; -1 where an
- * argument is wrong. */
+/// Bytes of all pools that a token takes, padding of pages apart; -1 where an
+/// argument is wrong.
 MLIR_CAPI_EXPORTED int64_t mlirKVCacheLayoutGetTokenBytes(MlirAttribute layout,
                                                           int64_t layers);
-/* Dimensions of the memref of a pool (of values or of scales), outermost first,
- * at most 6; dynamic ones (blocks, layers) are INT64_MIN. Returns their number,
- * or 0 where there is no such pool. */
+/// Dimensions of the memref of a pool (of values or of scales), outermost
+/// first, at most 6; dynamic ones (blocks, layers) are INT64_MIN. Returns their
+/// number, or 0 where there is no such pool.
 MLIR_CAPI_EXPORTED intptr_t mlirKVCacheLayoutGetPoolShape(MlirAttribute layout,
                                                           MlirKVCachePool pool,
                                                           int64_t shape[6]);
-/* Element type of that memref; null where there is no such pool. */
+/// Element type of that memref; null where there is no such pool.
 MLIR_CAPI_EXPORTED MlirType mlirKVCacheLayoutGetPoolType(MlirAttribute layout,
                                                          MlirKVCachePool pool);
-/* Where an element lies. `pitch` is the number of bytes from block to block, 0
- * for packed pages. */
+/// Where an element lies. `pitch` is the number of bytes from block to block, 0
+/// for packed pages.
 MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheLayoutGetElementPlace(
     MlirAttribute layout, int64_t layers, int64_t pitch,
     const MlirKVCacheElement *element, MlirKVCachePlace *place);
-/* Where the scale of an element lies; `pitch` is that of the scales' pool where
- * they have one. */
+/// Where the scale of an element lies; `pitch` is that of the scales' pool
+/// where they have one.
 MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheLayoutGetScalePlace(
     MlirAttribute layout, int64_t layers, int64_t pitch,
     const MlirKVCacheElement *element, MlirKVCachePlace *place);
-/* Gives a text for people: what lies where in a page, strides, padding. */
+/// Gives a text for people: what lies where in a page, strides, padding.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 mlirKVCacheLayoutExplain(MlirAttribute layout, int64_t layers,
                          MlirStringCallback callback, void *userData);
-/* Gives a text with the places of the values, scales and tail of token `token`
- * of a sequence, of which `table` has the blocks, one a page; `scalesTable`
- * those of the scales where they have a table of their own, else it is empty.
- */
+/// Gives a text with the places of the values, scales and tail of token `token`
+/// of a sequence, of which `table` has the blocks, one a page; `scalesTable`
+/// those of the scales where they have a table of their own, else it is empty.
 MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheLayoutExplainToken(
     MlirAttribute layout, int64_t layers, int64_t token, intptr_t numPages,
     const int64_t *table, intptr_t numScalesPages, const int64_t *scalesTable,

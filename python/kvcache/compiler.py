@@ -46,27 +46,33 @@ class Kernel:
 
     @property
     def name(self) -> str:
+        """The ready kernel's name, or "program"."""
         return self.program.name
 
     @property
     def ir(self) -> str:
+        """The text of the program that was compiled."""
         return self.program.text
 
     @property
     def modules(self) -> dict[str, str]:
+        """PTX by the modules' names."""
         return {kernel["module"]: self.files[kernel["files"][self.chip]].decode().rstrip("\0")
                 for kernel in self._record.json["kernels"]}
 
     @property
     def ptx(self) -> str:
+        """PTX of all modules, one after another."""
         return "\n".join(self.modules.values())
 
     @property
     def record(self) -> dict:
+        """The launch record (docs/launch-record.md)."""
         return self._record.json
 
     @property
     def header(self) -> str:
+        """The C header that launches the same."""
         return self.files[f"{self.function}.h"].decode()
 
     def __repr__(self):

@@ -285,10 +285,12 @@ class Pool:
 
     @property
     def num_blocks(self) -> int:
+        """Pages that the pool of values has room for."""
         return arrays.view(self.blocks).shape[0]
 
     @property
     def layers(self) -> int:
+        """Layers of the model."""
         return arrays.view(self.blocks).shape[2]
 
     def __repr__(self):

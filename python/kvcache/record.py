@@ -75,6 +75,7 @@ class Record:
 
     @property
     def arguments(self):
+        """What the record says of each argument of the host function, in order."""
         return self.json["arguments"]
 
     def bind(self, given: Mapping[str, Any]) -> tuple[dict, list[arrays.ArrayView]]:

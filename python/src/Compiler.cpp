@@ -37,8 +37,12 @@ NB_MODULE(_kvcacheCompiler, m) {
         mlirKVCacheRegisterAllDialects(registry);
       },
       "registry"_a, "Adds the dialect and what compilation needs.");
-  m.def("version", [] { return toString(mlirKVCacheGetVersion()); });
-  m.def("llvm_version", [] { return toString(mlirKVCacheGetLLVMVersion()); });
+  m.def(
+      "version", [] { return toString(mlirKVCacheGetVersion()); },
+      "kvcache's version.");
+  m.def(
+      "llvm_version", [] { return toString(mlirKVCacheGetLLVMVersion()); },
+      "The version of LLVM that kvcache was built with.");
   m.def(
       "compile",
       [](MlirModule module, const std::string &chips, const std::string &format,

@@ -225,10 +225,12 @@ static void defineSided(nb::module_ &m, const char *name, bool (*isA)(MlirType),
           "The type of keys (side 0) or values (1) of a layout.")
       .def_property_readonly(
           "side",
-          [](MlirType self) { return int(mlirKVCacheTypeGetSide(self)); })
-      .def_property_readonly("layout", [](MlirType self) {
-        return mlirKVCacheTypeGetLayout(self);
-      });
+          [](MlirType self) { return int(mlirKVCacheTypeGetSide(self)); },
+          "Keys (0) or values (1).")
+      .def_property_readonly(
+          "layout",
+          [](MlirType self) { return mlirKVCacheTypeGetLayout(self); },
+          "The layout attribute.");
 }
 
 NB_MODULE(_kvcache, m) {
@@ -245,10 +247,11 @@ NB_MODULE(_kvcache, m) {
               throw nb::value_error("expected a kvcache layout");
             return cls(type);
           },
-          "cls"_a, "layout"_a)
-      .def_property_readonly("layout", [](MlirType self) {
-        return mlirKVCacheTypeGetLayout(self);
-      });
+          "cls"_a, "layout"_a, "The type of collections of a layout.")
+      .def_property_readonly(
+          "layout",
+          [](MlirType self) { return mlirKVCacheTypeGetLayout(self); },
+          "The layout attribute.");
   defineSided(m, "CacheType", mlirTypeIsAKVCacheCache,
               mlirKVCacheCacheTypeGetTypeID, mlirKVCacheCacheTypeGet);
   defineSided(m, "MHAOperandType", mlirTypeIsAKVCacheMHAOperand,

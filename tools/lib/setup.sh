@@ -120,11 +120,12 @@ check_llvm() {
 }
 
 make_venv() {
-  # nanobind is for the Python package, which its test builds.
-  local wanted="numpy ml_dtypes nanobind<3"
+  # nanobind is for the Python package, which its test builds; clang (bindings of
+  # libclang) for the test that public headers are documented.
+  local wanted="numpy ml_dtypes nanobind<3 clang"
   # llvm-22-tools has lit; an LLVM from elsewhere may not.
   lit=$(command -v lit-22 || command -v lit) || { wanted="$wanted lit"; lit=$venv/bin/lit; }
-  if ! "$python" -c 'import numpy, ml_dtypes, nanobind' 2>/dev/null || [ ! -x "$lit" ]; then
+  if ! "$python" -c 'import numpy, ml_dtypes, nanobind, clang.cindex' 2>/dev/null || [ ! -x "$lit" ]; then
     rm -rf "$venv"
     step "making a Python environment" python3 -m venv "$venv" ||
       die "cannot make $venv; remove it and see that python3-venv is installed"

@@ -1,20 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- *
- * The runtime for programs that launch by themselves: a GPU through the CUDA
- * driver, or the embedded PTX simulator. Plain C, library libkvcache_runtime.
- *
- * Functions that return int return 0 on success; otherwise kvcacheLastError()
- * says what is wrong. Nothing here prints, throws or ends the process, and
- * every function may be called from any thread. Handles of another kind,
- * destroyed ones and invented ones are errors.
- *
- * A null stream means: after all work given so far, and done on return.
- *
- * A kernel that meets a fault (an illegal access, a trap, a check that fails)
- * takes the device with it, as CUDA has it: everything after that is refused,
- * on the simulator with a text that names the fault; memory can still be given
- * back. A device that is created anew works.
- */
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The runtime for programs that launch by themselves: a GPU through the CUDA
+// driver, or the embedded PTX simulator. Plain C, library libkvcache_runtime.
+// Functions that return int return 0 on success; otherwise kvcacheLastError()
+// says what is wrong. Nothing here prints, throws or ends the process, and
+// every function may be called from any thread. Handles of another kind,
+// destroyed ones and invented ones are errors.
+// A null stream means: after all work given so far, and done on return.
+// A kernel that meets a fault (an illegal access, a trap, a check that fails)
+// takes the device with it, as CUDA has it: everything after that is refused,
+// on the simulator with a text that names the fault; memory can still be given
+// back. A device that is created anew works.
 #ifndef KVCACHE_RUNTIME_CAPI_H
 #define KVCACHE_RUNTIME_CAPI_H
 
@@ -25,126 +20,131 @@
 extern "C" {
 #endif
 
+/// Handles. A device owns its streams, events, modules and kernels.
 typedef struct kvcacheDeviceImpl *kvcacheDevice;
 typedef struct kvcacheStreamImpl *kvcacheStream;
 typedef struct kvcacheEventImpl *kvcacheEvent;
 typedef struct kvcacheModuleImpl *kvcacheModule;
 typedef struct kvcacheKernelImpl *kvcacheKernel;
 
-/* Text of the calling thread's last error; valid until its next call. */
+/// Text of the calling thread's last error; valid until its next call.
 const char *kvcacheLastError(void);
-/* Frees a text that a function gave through `char **`. */
+/// Frees a text that a function gave through `char **`.
 void kvcacheStringFree(char *text);
 
 /* Devices ------------------------------------------------------------------ */
 
-/* Opens a device. `settings`: null, or "NAME=VALUE" texts ended by a null
- * pointer, with the names of the runtime's environment variables, over which
- * they have precedence: "KVCACHE_DEVICE=sim", "KVCACHE_SIM_TOOL=memcheck". */
+/// Opens a device. `settings`: null, or "NAME=VALUE" texts ended by a null
+/// pointer, with the names of the runtime's environment variables, over which
+/// they have precedence: "KVCACHE_DEVICE=sim", "KVCACHE_SIM_TOOL=memcheck".
 int kvcacheDeviceCreate(const char *const *settings, kvcacheDevice *device);
-/* Also destroys all that belongs to the device, but not its memory. */
+/// Also destroys all that belongs to the device, but not its memory.
 int kvcacheDeviceDestroy(kvcacheDevice device);
-/* One line, e.g. "sim: embedded PTX simulator". */
+/// One line, e.g. "sim: embedded PTX simulator".
 int kvcacheDeviceDescription(kvcacheDevice device, char **text);
-/* The target to compile PTX for, e.g. "sm_90a"; empty: any (simulator). */
+/// The target to compile PTX for, e.g. "sm_90a"; empty: any (simulator).
 int kvcacheDeviceChip(kvcacheDevice device, char **text);
-/* Waits for all work of all streams. */
+/// Waits for all work of all streams.
 int kvcacheDeviceSynchronize(kvcacheDevice device);
 
 /* Memory ------------------------------------------------------------------- */
 
-/* Aligned to 256 bytes; null for 0 bytes. `hostShared` other than 0: the host
- * may read and write it too. */
+/// Aligned to 256 bytes; null for 0 bytes. `hostShared` other than 0: the host
+/// may read and write it too.
 int kvcacheMemAlloc(kvcacheDevice device, uint64_t bytes, int hostShared,
                     void **pointer);
 int kvcacheMemFree(kvcacheDevice device, void *pointer, kvcacheStream stream);
-/* Between any two of device and host memory. */
+/// Between any two of device and host memory.
 int kvcacheMemCopy(kvcacheDevice device, void *dst, const void *src,
                    uint64_t bytes, kvcacheStream stream);
-/* Fills `count` elements of 1, 2 or 4 bytes with the low bits of `value`. */
+/// Fills `count` elements of 1, 2 or 4 bytes with the low bits of `value`.
 int kvcacheMemSet(kvcacheDevice device, void *dst, uint32_t value,
                   unsigned elementBytes, uint64_t count, kvcacheStream stream);
-/* Lets kernels use host memory at its own address. */
+/// Lets kernels use host memory at its own address.
 int kvcacheHostRegister(kvcacheDevice device, void *pointer, uint64_t bytes);
 int kvcacheHostUnregister(kvcacheDevice device, void *pointer);
 
 /* Modules and launches ----------------------------------------------------- */
 
-/* Loads PTX text, a fatbin, or (GPU only) a cubin. `bytes` 0: NUL-terminated
- * text. */
+/// Loads PTX text, a fatbin, or (GPU only) a cubin. `bytes` 0: NUL-terminated
+/// text.
 int kvcacheModuleLoad(kvcacheDevice device, const void *image, size_t bytes,
                       kvcacheModule *module);
-/* Its kernels are gone with it. */
+/// Its kernels are gone with it.
 int kvcacheModuleUnload(kvcacheModule module);
-/* The same handle each time; it lives as long as the module. */
+/// The same handle each time; it lives as long as the module.
 int kvcacheModuleGetKernel(kvcacheModule module, const char *name,
                            kvcacheKernel *kernel);
 int kvcacheKernelGetNumParams(kvcacheKernel kernel, size_t *numParams);
-/* Bytes of one parameter. */
+/// Bytes of one parameter.
 int kvcacheKernelGetParamSize(kvcacheKernel kernel, size_t index,
                               size_t *bytes);
 
+/// The sizes of a launch.
 typedef struct {
-  /* Blocks; threads of a block. */
+  /// Blocks; threads of a block.
   int64_t grid[3];
   int64_t block[3];
-  /* Blocks of a cluster; all 0: what the kernel requires, else none. */
+  /// Blocks of a cluster; all 0: what the kernel requires, else none.
   int64_t cluster[3];
-  /* Bytes of dynamic shared memory of a block. */
+  /// Bytes of dynamic shared memory of a block.
   int64_t dynamicSharedBytes;
 } kvcacheLaunchConfig;
 
-/* `params`: one pointer to each of the kernel's parameters, read before the
- * call returns. Not 0 where the launch is refused or fails; what the checks
- * find is in the reports. */
+/// `params`: one pointer to each of the kernel's parameters, read before the
+/// call returns. Not 0 where the launch is refused or fails; what the checks
+/// find is in the reports.
 int kvcacheLaunch(kvcacheKernel kernel, const kvcacheLaunchConfig *config,
                   void *const *params, size_t numParams, kvcacheStream stream);
 
 /* Streams and events ------------------------------------------------------- */
 
+/// Streams: work in order. Events: points in a stream.
 int kvcacheStreamCreate(kvcacheDevice device, kvcacheStream *stream);
-/* Work in it still runs. */
+/// Work in it still runs.
 int kvcacheStreamDestroy(kvcacheStream stream);
 int kvcacheStreamSynchronize(kvcacheStream stream);
 int kvcacheStreamWaitEvent(kvcacheStream stream, kvcacheEvent event);
 int kvcacheEventCreate(kvcacheDevice device, kvcacheEvent *event);
 int kvcacheEventDestroy(kvcacheEvent event);
 int kvcacheEventRecord(kvcacheEvent event, kvcacheStream stream);
-/* An event that was never recorded counts as reached. */
+/// An event that was never recorded counts as reached.
 int kvcacheEventSynchronize(kvcacheEvent event);
 
 /* Checks and counters (simulator) ------------------------------------------ */
 
+/// How reports and counters are written.
 typedef enum { KVCACHE_TEXT = 0, KVCACHE_JSON = 1 } kvcacheFormat;
 
-/* How often something was found, and the reports: once per place, with a
- * count. */
+/// How often something was found, and the reports: once per place, with a
+/// count.
 int kvcacheDeviceGetNumFindings(kvcacheDevice device, uint64_t *numFindings);
 int kvcacheDeviceGetReports(kvcacheDevice device, kvcacheFormat format,
                             char **text);
-/* Counters per kernel over all its launches; needs KVCACHE_SIM_COUNT=1. JSON:
- * an array of objects with "kernel", "launches", "counters". */
+/// Counters per kernel over all its launches; needs KVCACHE_SIM_COUNT=1. JSON:
+/// an array of objects with "kernel", "launches", "counters".
 int kvcacheDeviceGetCounters(kvcacheDevice device, kvcacheFormat format,
                              char **text);
 
 /* Compiled programs -------------------------------------------------------- */
 
+/// What a handler of problems is told of.
 typedef enum {
-  /* A check found something. */
+  /// A check found something.
   KVCACHE_PROBLEM_REPORT = 0,
-  /* A call failed; the program runs on. */
+  /// A call failed; the program runs on.
   KVCACHE_PROBLEM_ERROR = 1,
-  /* The program cannot sensibly run on: no module, kernel or memory. */
+  /// The program cannot sensibly run on: no module, kernel or memory.
   KVCACHE_PROBLEM_FATAL = 2
 } kvcacheProblemKind;
 
-/* Called on the thread that met the problem; must not call the runtime. */
+/// Called on the thread that met the problem; must not call the runtime.
 typedef void (*kvcacheProblemHandler)(kvcacheProblemKind kind, const char *text,
                                       void *userData);
 
-/* Makes `device` the one that compiled MLIR programs of this process (the mgpu*
- * functions) use. Their problems go to `handler` instead of stderr, and the
- * process is not ended for them. A null device undoes it. */
+/// Makes `device` the one that compiled MLIR programs of this process (the
+/// mgpu* functions) use. Their problems go to `handler` instead of stderr, and
+/// the process is not ended for them. A null device undoes it.
 int kvcacheSetProgramDevice(kvcacheDevice device, kvcacheProblemHandler handler,
                             void *userData);
 

@@ -36,6 +36,7 @@ struct Extent {
   int64_t x = 1, y = 1, z = 1;
 };
 
+/// The sizes of a launch.
 struct LaunchConfig {
   /// Blocks, and threads of a block.
   Extent grid, block;
@@ -59,6 +60,7 @@ class Stream;
 class Event {
 public:
   virtual ~Event() = default;
+  /// Makes the event the stream's present point.
   virtual Status record(Stream &stream) = 0;
   /// Blocks the host until the point is reached.
   virtual Status synchronize() = 0;
@@ -74,14 +76,17 @@ public:
   virtual Status wait(Event &event) = 0;
 };
 
+/// A kernel of a loaded module.
 class Kernel {
 public:
   virtual ~Kernel() = default;
+  /// Its name in the module.
   virtual const std::string &name() const = 0;
   /// Bytes of each parameter; nothing where the driver cannot tell.
   virtual std::optional<std::vector<size_t>> paramSizes() const = 0;
 };
 
+/// A loaded module; it is unloaded with its last owner.
 class Module {
 public:
   virtual ~Module() = default;
@@ -136,6 +141,7 @@ public:
                         void *const *params, std::optional<size_t> numParams,
                         Stream *stream) = 0;
 
+  /// Streams and events of this device, or why there are none.
   virtual Result<std::shared_ptr<Stream>> createStream() = 0;
   virtual Result<std::shared_ptr<Event>> createEvent() = 0;
   /// Waits for all work of all streams.
@@ -164,6 +170,7 @@ public:
   void setReportHandler(std::function<void(const ptxsim::Report &)> handler) {
     onReport = std::move(handler);
   }
+  /// What checks have found so far, a report a place.
   virtual std::vector<ptxsim::Report> reports() const { return {}; }
   /// Occurrences, of which each report stands for one or more.
   virtual uint64_t numFindings() const { return 0; }

@@ -11,6 +11,7 @@
 
 namespace kvrt {
 
+/// What a module image may be.
 enum class ImageKind { PTX, Cubin, Fatbin, Bitcode };
 
 /// `bytes` 0: NUL-terminated text, or a form that knows its own size. Whatever

@@ -13,8 +13,10 @@
 
 namespace kvrt {
 
+/// Which device: the GPU if there is one, the GPU, or the simulator.
 enum class DeviceKind { Auto, Cuda, Sim };
 
+/// The runtime's settings, out of environment variables.
 struct Settings {
   /// KVCACHE_DEVICE=auto|cuda|sim
   DeviceKind device = DeviceKind::Auto;

@@ -22,6 +22,7 @@ struct Traffic {
   /// 32-byte sectors touched, counted once per warp-level instruction.
   uint64_t sectors = 0;
 
+  /// Adds what another one has counted.
   void add(const Traffic &other) {
     instructions += other.instructions;
     bytes += other.bytes;
@@ -64,6 +65,7 @@ struct LineCounters {
   uint64_t sharedConflicts = 0;
 };
 
+/// What a launch has counted.
 struct Counters {
   /// Per InstClass: instructions issued by warps, and by threads.
   uint64_t warpInstructions[numInstClasses] = {};
@@ -80,6 +82,7 @@ struct Counters {
   /// Sorted by file, line, column, PTX line.
   std::vector<LineCounters> lines;
 
+  /// Sums, and both in text for people and in JSON.
   uint64_t totalWarpInstructions() const;
   uint64_t totalThreadInstructions() const;
   void add(const Counters &other);

@@ -25,6 +25,7 @@
 
 namespace ptxsim {
 
+/// What a device is made with.
 struct DeviceOptions {
   /// Keep a shadow of which bytes have been written. Needed for
   /// `InitCheck` in launches; costs one shadow byte per touched byte.
@@ -43,6 +44,7 @@ struct DeviceOptions {
   uint64_t heapBytes = uint64_t(8) << 20;
 };
 
+/// What an allocation is for.
 enum class AllocationKind : uint8_t {
   Device,
   Host,
@@ -52,6 +54,7 @@ enum class AllocationKind : uint8_t {
   Heap
 };
 
+/// An allocation, live or freed.
 struct AllocationInfo {
   uint64_t address = 0;
   uint64_t size = 0;
@@ -61,6 +64,7 @@ struct AllocationInfo {
   std::string name;
 };
 
+/// The sizes of a launch.
 struct LaunchConfig {
   Dim3 grid, block;
   /// {0,0,0}: what the kernel requires, else no clusters.
@@ -68,6 +72,7 @@ struct LaunchConfig {
   uint32_t dynamicSharedBytes = 0;
 };
 
+/// What a launch checks, counts and reports.
 struct LaunchOptions {
   /// Mask of Tool.
   uint32_t tools = 0;
@@ -91,6 +96,7 @@ struct LaunchOptions {
   std::function<void(std::string_view text)> print;
 };
 
+/// How a launch ended.
 enum class LaunchOutcome : uint8_t {
   /// Every thread ran to its end (there may be findings).
   Completed,
@@ -100,6 +106,7 @@ enum class LaunchOutcome : uint8_t {
   Failed
 };
 
+/// How a launch ended, and what was found and counted.
 struct LaunchResult {
   LaunchOutcome outcome = LaunchOutcome::Completed;
   /// Not ok unless outcome is Completed.
@@ -118,12 +125,15 @@ class DeviceImpl;
 /// A module on a device: its variables have addresses. Owned by the device.
 class LoadedModule;
 
+/// The simulated device: memory, modules, launches. Not safe for calls of
+/// several threads at once.
 class Device {
 public:
   explicit Device(DeviceOptions options = {});
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
+  /// As given to the constructor.
   const DeviceOptions &options() const;
 
   // Memory ------------------------------------------------------------------

@@ -16,8 +16,10 @@
 
 namespace ptxsim {
 
+/// Sizes of a grid or a block.
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
+  /// The product of the three.
   uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
@@ -78,6 +80,7 @@ public:
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
+  /// What it was parsed as, for messages.
   const std::string &name() const;
   /// `.target` without options, e.g. "sm_90a".
   const std::string &target() const;
@@ -85,12 +88,14 @@ public:
   const std::vector<KernelInfo> &kernels() const;
   /// Null if there is no such kernel.
   const KernelInfo *findKernel(std::string_view kernel) const;
+  /// Variables in order of appearance.
   const std::vector<GlobalInfo> &globals() const;
 
   /// Decodes a kernel as a launch would, to report unsupported instructions
   /// early.
   Status check(std::string_view kernel) const;
 
+  /// The simulator's own view.
   const ModuleImpl &impl() const { return *pimpl; }
 
 private:

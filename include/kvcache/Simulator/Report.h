@@ -37,6 +37,7 @@ struct SourceLocation {
   std::string file;
   uint32_t line = 0;
   uint32_t column = 0;
+  /// Whether there is such a place.
   bool known() const { return line != 0; }
 };
 

@@ -17,12 +17,14 @@ namespace ptxsim {
 class [[nodiscard]] Status {
 public:
   Status() = default;
+  /// A failure; its message says what is wrong.
   static Status error(std::string message) {
     Status status;
     status.text = std::move(message);
     status.failed = true;
     return status;
   }
+  /// Whether it is a success.
   bool ok() const { return !failed; }
   /// Empty on success.
   const std::string &message() const { return text; }
@@ -39,6 +41,7 @@ public:
   Result(Status status) : failure(std::move(status)) {
     assert(!failure.ok() && "a Result needs a value or an error");
   }
+  /// Whether there is a value; its absence is what the status tells.
   bool ok() const { return held.has_value(); }
   const Status &status() const { return failure; }
   const std::string &message() const { return failure.message(); }

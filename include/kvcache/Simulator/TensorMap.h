@@ -33,6 +33,7 @@ enum class TensorMapInterleave : uint32_t { None = 0, B16, B32 };
 enum class TensorMapSwizzle : uint32_t { None = 0, B32, B64, B128 };
 enum class TensorMapFill : uint32_t { Zeros = 0, NaN };
 
+/// What a tensor map says, as cuTensorMapEncodeTiled takes it.
 struct TensorMapSpec {
   TensorMapType type = TensorMapType::U8;
   uint32_t rank = 1;
@@ -48,6 +49,7 @@ struct TensorMapSpec {
   TensorMapFill fill = TensorMapFill::Zeros;
 };
 
+/// A tensor map as kernels get it.
 struct alignas(64) TensorMap {
   uint64_t opaque[16] = {};
 };

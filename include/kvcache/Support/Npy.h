@@ -30,12 +30,14 @@ struct Array {
   /// Aligned to 256 bytes, as device allocations are; never null.
   std::shared_ptr<char> data;
 
+  /// The product of the shape.
   uint64_t numElements() const {
     uint64_t count = 1;
     for (int64_t size : shape)
       count *= static_cast<uint64_t>(size);
     return count;
   }
+  /// Bytes of the data.
   uint64_t numBytes() const { return numElements() * itemBytes; }
   /// Spelt as NumPy does without the byte order: "f4", "u1".
   std::string dtype() const { return kind + std::to_string(itemBytes); }

@@ -13,8 +13,7 @@ from .program import Argument, Program
 
 
 class Function:
-    """A host function under construction. Used as a context manager, inside of which
-    operations (`kvcache.dialects.kvcache`) go to its end."""
+    """A host function under construction, in the context that layouts share."""
 
     def __init__(self, name: str, layout: Optional[Layout] = None):
         from .. import ir
@@ -31,6 +30,7 @@ class Function:
 
     @contextlib.contextmanager
     def building(self):
+        """A context in which the dialects' builders add to the function's end."""
         with shared_context(), self._ir.Location.unknown(), self._ir.InsertionPoint(self._block):
             yield
 

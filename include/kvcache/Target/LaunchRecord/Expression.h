@@ -25,6 +25,7 @@
 
 namespace mlir::kvcache {
 
+/// What a node of an expression does.
 enum class ExprKind {
   // Leaves. `value` is the constant, the dimension or the element's number.
   Constant,
@@ -87,6 +88,7 @@ struct Expr {
   /// In order of creation: operands come first.
   unsigned number = 0;
 
+  /// What is known of the node's value.
   bool isConstant() const { return kind == ExprKind::Constant; }
   bool isConstant(int64_t number) const {
     return isConstant() && value == number;
@@ -100,12 +102,14 @@ struct Expr {
 /// Makes and owns expressions. Each function folds what it can.
 class Expressions {
 public:
+  /// Constants.
   const Expr *constant(int64_t value);
   const Expr *boolean(bool value) { return constant(value); }
   /// `kind` is a leaf's; `low` and `high` are what is known of it.
   const Expr *leaf(ExprKind kind, unsigned argument, int64_t value, int64_t low,
                    int64_t high);
 
+  /// Arithmetic and comparisons of 64 bits.
   const Expr *binary(ExprKind kind, const Expr *a, const Expr *b);
   const Expr *add(const Expr *a, const Expr *b) {
     return binary(ExprKind::Add, a, b);
@@ -116,6 +120,7 @@ public:
   const Expr *mul(const Expr *a, const Expr *b) {
     return binary(ExprKind::Mul, a, b);
   }
+  /// Choices, and the value cut to its low bits or to a range.
   const Expr *select(const Expr *condition, const Expr *a, const Expr *b);
   const Expr *logicalNot(const Expr *a);
   const Expr *zeroExtend(const Expr *a, unsigned bits);

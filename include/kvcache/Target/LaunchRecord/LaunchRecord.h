@@ -33,6 +33,7 @@ enum class MemoryAccess { None, Read, Write, ReadWrite, Unknown };
 
 /// One argument of the host function.
 struct HostArgument {
+  /// What the host function takes it for.
   enum class Kind {
     /// Device memory with sizes and strides.
     Tensor,
@@ -70,6 +71,7 @@ struct RecordedKernel {
   int64_t staticShared = 0;
 };
 
+/// An argument of a kernel, in the order of its parameters.
 struct KernelArgument {
   /// "pointer", or the scalar's type as MLIR spells it.
   std::string type;
@@ -103,6 +105,7 @@ struct WorkspacePart {
   const Expr *bytes = nullptr;
 };
 
+/// All launches of one host function, as docs/launch-record.md describes them.
 struct LaunchRecord {
   /// Name of the host function, and the C identifier made of it.
   std::string function, identifier;

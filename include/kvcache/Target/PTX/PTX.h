@@ -44,6 +44,7 @@ llvm::StringRef stringifyObjectFormat(ObjectFormat format);
 /// The ending of a file of `format`, without a dot: "ptx", "cubin", "fatbin".
 llvm::StringRef getFileExtension(ObjectFormat format);
 
+/// How a module becomes PTX or an object.
 struct PTXOptions {
   /// LLVM's and ptxas' optimisation level, 0 to 3.
   unsigned optLevel = 2;

@@ -55,6 +55,7 @@ public:
                                   int64_t blocksPitch = 0,
                                   int64_t scalesPitch = 0);
 
+  /// What the map was made of.
   LayoutAttr getLayout() const { return layout; }
   int64_t getLayers() const { return layers; }
 
