@@ -282,7 +282,8 @@ def _place(location) -> str:
 def _diagnostic(diagnostic) -> Diagnostic:
     severity = str(diagnostic.severity).rsplit(".", 1)[-1].lower()
     return Diagnostic(severity, diagnostic.message, _place(diagnostic.location),
-                      tuple(_diagnostic(note) for note in diagnostic.notes))
+                      tuple(_diagnostic(note) for note in diagnostic.notes
+                            if not note.message.startswith("see current operation:")))
 
 
 def _diagnostic_info(info) -> Diagnostic:

@@ -2,7 +2,7 @@
 from util import raises
 
 from kvcache import ir
-from kvcache.dialects import arith, func, kvcache as kv
+from kvcache.dialects import func, kvcache as kv
 from kvcache.passmanager import PassManager
 
 
