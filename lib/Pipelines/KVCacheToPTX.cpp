@@ -29,6 +29,9 @@ using namespace mlir;
 using namespace mlir::kvcache;
 
 void kvcache::buildDeviceToNVVMPipeline(OpPassManager &pm, StringRef chip) {
+  ResolveChipPassOptions resolve;
+  resolve.chip = chip.str();
+  pm.addPass(createResolveChipPass(resolve));
   ConvertNarrowFloatToNVVMPassOptions narrow;
   narrow.chip = chip.str();
   pm.addPass(createConvertNarrowFloatToNVVMPass(narrow));

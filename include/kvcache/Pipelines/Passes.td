@@ -56,6 +56,19 @@ def CheckChipPass : Pass<"kvcache-check-chip"> {
   ];
 }
 
+def ResolveChipPass : Pass<"kvcache-resolve-chip"> {
+  let summary = "Keep the forms of kernels that are for one chip";
+  let description = [{
+    Answers `kvcache.has_wgmma` for `chip` and drops the branches of `scf.if` that
+    are for others.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_80\"",
+           "Chip that the code is for, for example sm_90a">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def CompileGPUModulesPass
     : Pass<"kvcache-compile-gpu-modules", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Compile a clone of a gpu.module to an object";

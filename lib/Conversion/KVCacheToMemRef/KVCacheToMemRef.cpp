@@ -9,6 +9,8 @@
 #include "PagedValues.h"
 #include "Patterns.h"
 
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/ControlFlow/Transforms/StructuralTypeConversions.h"
@@ -90,7 +92,7 @@ struct ConvertKVCacheToMemRefPass
 
     ConversionTarget target(getContext());
     target.addIllegalDialect<KVCacheDialect>();
-    target.addLegalOp<TableReadOp, ByteViewOp, ScaleLimitOp>();
+    target.addLegalOp<TableReadOp, ByteViewOp, ScaleLimitOp, HasWgmmaOp>();
     target.markUnknownOpDynamicallyLegal([&](Operation *op) {
       if (auto func = dyn_cast<FunctionOpInterface>(op))
         return converter.isLegal(func.getArgumentTypes()) &&

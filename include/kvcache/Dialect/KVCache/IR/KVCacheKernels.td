@@ -10,6 +10,7 @@
 include "kvcache/Dialect/KVCache/IR/KVCacheKernelOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheGatherOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheAttentionOps.td"
+include "kvcache/Dialect/KVCache/IR/KVCacheChipOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCachePageKernelOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheQuantizeOps.td"
 include "kvcache/Dialect/KVCache/IR/KVCacheRotaryOps.td"

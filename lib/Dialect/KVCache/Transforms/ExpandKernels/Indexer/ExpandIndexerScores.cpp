@@ -57,12 +57,11 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
   };
   emitIf(b, arith.less(first, end), [&] {
     tiles.stage();
-    Value mine = arith.add(first, arith.div(thread, Warp::lanes));
-    tiles.forTiles(mine, end, arith.i32(warps), /*mayBeMissing=*/false, {},
-                   [&](Value tile, Value score, ValueRange) {
-                     storeAt(tiles.tokenOf(tile), score);
-                     return SmallVector<Value>();
-                   });
+    tiles.forTiles(first, end, {}, [&](Value tile, Value score, ValueRange) {
+      emitIf(b, arith.less(tile, end),
+             [&] { storeAt(tiles.tokenOf(tile), score); });
+      return SmallVector<Value>();
+    });
   });
   // What is behind the last key of the row.
   Value from = arith.mul(b.createOrFold<arith::MaxUIOp>(end, first), tokens);

@@ -118,12 +118,8 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
   }
   Value limit = candidates.begin();
   tiles.stage();
-  Value warp = arith.div(
-      arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x)), Warp::lanes);
   tiles.forTiles(
-      arith.add(arith.mul(first, warps), warp),
-      arith.add(arith.mul(last, warps), warp), arith.i32(warps),
-      /*mayBeMissing=*/true, {limit},
+      arith.mul(first, warps), arith.mul(last, warps), {limit},
       [&](Value tile, Value score, ValueRange carried) -> SmallVector<Value> {
         Value limit = candidates.makeRoom(carried[0]);
         Value token = tiles.tokenOf(tile);

@@ -11,8 +11,11 @@
 #include "../PairOrder.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
+#include "../Tiles/Wgmma.h"
 #include "../Tiles/Words.h"
 #include "TokenRows.h"
+
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,6 +31,32 @@ using namespace mlir::kvcache;
 
 /// Tiles of 8 heads whose weights fit registers beside everything else.
 static constexpr int64_t mostTilesInRegisters = 8;
+
+/// Warps that wgmma takes together.
+static constexpr int64_t warpgroup = 4;
+
+/// Heads whose products by wgmma a lane has at once: a register for two.
+static constexpr int64_t mostHeadsAtOnce = 64;
+
+/// `then` or, where `condition` does not hold, `otherwise`.
+static SmallVector<Value> emitEither(ImplicitLocOpBuilder &b, Value condition,
+                                     TypeRange types,
+                                     function_ref<SmallVector<Value>()> then,
+                                     function_ref<SmallVector<Value>()> other) {
+  if (!condition)
+    return other();
+  auto check = scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(check.thenBlock());
+  SmallVector<Value> results = then();
+  if (!types.empty())
+    scf::YieldOp::create(b, results);
+  b.setInsertionPointToStart(check.elseBlock());
+  results = other();
+  if (!types.empty())
+    scf::YieldOp::create(b, results);
+  return llvm::to_vector_of<Value>(check.getResults());
+}
 
 /// Calls `body` with the first byte and the bytes of a lane of each stretch of
 /// a head: 16 bytes of 64 elements, 8 of 32, 4 of 16, as long as there are any.
@@ -90,6 +119,8 @@ ScoreTiles::ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs,
   int64_t heads = 8 * numTiles();
   sharedQueries = builder.shareMemory(b.getI32Type(), heads * headSize / 2, 16);
   sharedWeights = builder.shareMemory(b.getF32Type(), heads, 16);
+  if (warps % warpgroup == 0)
+    hasWgmma = HasWgmmaOp::create(b, b.getI1Type());
 }
 
 void ScoreTiles::require(ImplicitLocOpBuilder &host, const ScoreInputs &inputs,
@@ -132,8 +163,6 @@ SmallVector<Value> ScoreTiles::convert(ValueRange words) {
 void ScoreTiles::stage() {
   Arith arith(b);
   int64_t heads = inputs.heads();
-  int64_t perVector = vectorWords(headSize);
-  int64_t vectors = headSize / 8 / perVector;
   Type code = layout.getDtype();
   auto forHeadTile = [&](Value number) {
     Value head = arith.add(arith.mul(number, 8), warp.row);
@@ -175,16 +204,29 @@ void ScoreTiles::stage() {
       words = check.getResults();
     }
     SmallVector<Value> registers = convert(words);
-    for (int64_t i = 0; i < vectors; ++i) {
-      Value vector =
-          Words(b).vector(ArrayRef(registers).slice(i * perVector, perVector));
-      Value place = arith.add(
-          arith.mul(arith.add(arith.mul(number, vectors), i), 32), warp.lane);
-      vector::StoreOp::create(
-          b, vector, sharedQueries,
-          ValueRange{arith.toIndex(arith.mul(place, perVector))},
-          /*nontemporal=*/false, llvm::MaybeAlign(4 * perVector));
-    }
+    auto storeFragments = [&](int64_t words) {
+      int64_t vectors = registers.size() / words;
+      for (int64_t i = 0; i < vectors; ++i) {
+        Value vector =
+            Words(b).vector(ArrayRef(registers).slice(i * words, words));
+        Value place = arith.add(
+            arith.mul(arith.add(arith.mul(number, vectors), i), Warp::lanes),
+            warp.lane);
+        vector::StoreOp::create(
+            b, vector, sharedQueries,
+            ValueRange{arith.toIndex(arith.mul(place, words))},
+            /*nontemporal=*/false, llvm::MaybeAlign(4 * words));
+      }
+      return SmallVector<Value>();
+    };
+    emitEither(
+        b, hasWgmma, {},
+        [&] {
+          storeFragments(1);
+          emitFenceForWgmma(b);
+          return SmallVector<Value>();
+        },
+        [&] { return storeFragments(vectorWords(headSize)); });
   };
   for (int64_t first = 0; first < numTiles(); first += warps) {
     Value number = arith.add(warp.number, first);
@@ -274,7 +316,7 @@ ScoreTiles::ifThere(Value tile, TypeRange types,
   SmallVector<Value> nothing;
   for (Type type : types)
     nothing.push_back(
-        scoresMissing
+        zerosElse
             ? arith::ConstantOp::create(b, b.getZeroAttr(type)).getResult()
             : LLVM::PoisonOp::create(b, type).getResult());
   scf::YieldOp::create(b, nothing);
@@ -413,19 +455,39 @@ SmallVector<SmallVector<Value>> ScoreTiles::convertKeys(ValueRange vectors) {
   return keys;
 }
 
-Value ScoreTiles::score(ArrayRef<SmallVector<Value>> keys, Value scale) {
-  Arith arith(b);
+void ScoreTiles::addPositive(ValueRange products, int64_t tile,
+                             MutableArrayRef<Value> sums) {
   FastMath math(b);
-  int64_t steps = headSize / 16;
   Value zero = math.number(0);
+  SmallVector<Value> weight =
+      laneWeights.empty()
+          ? weightsOf(tile)
+          : SmallVector<Value>(ArrayRef(laneWeights).slice(2 * tile, 2));
+  for (int64_t i = 0; i < 4; ++i) {
+    Value positive = arith::MaximumFOp::create(b, products[i], zero);
+    sums[i / 2] = math.fma(positive, weight[i % 2], sums[i / 2]);
+  }
+}
+
+/// Registers of A, step by step, of the keys of two groups.
+static SmallVector<Value> rowsOf(ArrayRef<Value> upper, ArrayRef<Value> lower) {
+  SmallVector<Value> registers;
+  for (size_t i = 0; i < upper.size(); ++i)
+    registers.append({upper[i], lower[i]});
+  return registers;
+}
+
+SmallVector<Value> ScoreTiles::sumByWarp(ArrayRef<SmallVector<Value>> keys) {
+  Arith arith(b);
+  int64_t steps = headSize / 16;
+  Value zero = FastMath(b).number(0);
   int64_t perVector = vectorWords(headSize);
   auto vectorType = VectorType::get({perVector}, b.getI32Type());
-  // Of each group, for the lane's heads.
   SmallVector<Value> sums(groups, zero);
   for (int64_t tile = 0; tile < numTiles(); ++tile) {
     SmallVector<Value> query;
     for (int64_t i = 0; i < headSize / 8 / perVector; ++i) {
-      int64_t first = (tile * headSize / 8 / perVector + i) * 32;
+      int64_t first = (tile * headSize / 8 / perVector + i) * Warp::lanes;
       Value place = arith.mul(arith.add(warp.lane, first), perVector);
       Value vector = vector::LoadOp::create(
           b, vectorType, sharedQueries, ValueRange{arith.toIndex(place)},
@@ -433,25 +495,43 @@ Value ScoreTiles::score(ArrayRef<SmallVector<Value>> keys, Value scale) {
       for (int64_t j = 0; j < perVector; ++j)
         query.push_back(vector::ExtractOp::create(b, vector, j));
     }
-    SmallVector<Value> weight =
-        laneWeights.empty()
-            ? weightsOf(tile)
-            : SmallVector<Value>(ArrayRef(laneWeights).slice(2 * tile, 2));
     for (int64_t pair = 0; pair < groups; pair += 2) {
+      SmallVector<Value> rows = rowsOf(keys[pair], keys[pair + 1]);
       SmallVector<Value> products(4, zero);
       for (int64_t step = 0; step < steps; ++step)
-        products =
-            emitMma(b, b.getF16Type(),
-                    {keys[pair][2 * step], keys[pair + 1][2 * step],
-                     keys[pair][2 * step + 1], keys[pair + 1][2 * step + 1]},
-                    {query[2 * step], query[2 * step + 1]}, products);
-      for (int64_t i = 0; i < 4; ++i) {
-        Value positive = arith::MaximumFOp::create(b, products[i], zero);
-        Value &sum = sums[pair + i / 2];
-        sum = math.fma(positive, weight[i % 2], sum);
-      }
+        products = emitMma(b, b.getF16Type(), ArrayRef(rows).slice(4 * step, 4),
+                           {query[2 * step], query[2 * step + 1]}, products);
+      addPositive(products, tile, MutableArrayRef(sums).slice(pair, 2));
     }
   }
+  return sums;
+}
+
+SmallVector<Value>
+ScoreTiles::sumByWarpgroup(ArrayRef<SmallVector<Value>> keys) {
+  int64_t heads = 8 * numTiles();
+  SmallVector<Value> sums(groups, FastMath(b).number(0));
+  for (int64_t pair = 0; pair < groups; pair += 2)
+    for (int64_t first = 0; first < heads; first += mostHeadsAtOnce) {
+      int64_t columns = std::min(mostHeadsAtOnce, heads - first);
+      Value queries =
+          emitMatrixDescriptor(b, sharedQueries, first, headSize / 16);
+      SmallVector<Value> products =
+          emitWgmma(b, rowsOf(keys[pair], keys[pair + 1]), queries, columns);
+      for (int64_t tile = 0; tile < columns / 8; ++tile)
+        addPositive(ArrayRef(products).slice(4 * tile, 4), first / 8 + tile,
+                    MutableArrayRef(sums).slice(pair, 2));
+    }
+  return sums;
+}
+
+Value ScoreTiles::score(ArrayRef<SmallVector<Value>> keys, Value scale) {
+  Arith arith(b);
+  FastMath math(b);
+  SmallVector<Type> types(groups, b.getF32Type());
+  SmallVector<Value> sums = emitEither(
+      b, hasWgmma, types, [&] { return sumByWarpgroup(keys); },
+      [&] { return sumByWarp(keys); });
 
   // Lanes of a row have its tokens' sums over different heads. Each keeps those
   // of one group and gives the others away.
@@ -471,11 +551,15 @@ Value ScoreTiles::score(ArrayRef<SmallVector<Value>> keys, Value scale) {
 }
 
 SmallVector<Value> ScoreTiles::forTiles(
-    Value first, Value end, Value step, bool mayBeMissing, ValueRange initial,
+    Value first, Value end, ValueRange initial,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
   Arith arith(b);
-  scoresMissing = mayBeMissing || checksBlocks;
+  Value step = arith.i32(warps);
+  Value turns = arith.ceilDiv(arith.sub(end, first), warps);
+  end = arith.add(first, arith.mul(turns, warps));
+  first = arith.add(first, warp.number);
   // The keys of the next tile and the blocks of that after it are on their way.
+  zerosElse = true;
   SmallVector<Value> carried = load(first, lookUp(first));
   int64_t ofKeys = carried.size();
   Value second = arith.add(first, step);
@@ -485,6 +569,8 @@ SmallVector<Value> ScoreTiles::forTiles(
   auto loop = scf::ForOp::create(b, first, end, step, carried);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
+  // Registers that are not loaded hold what they held.
+  zerosElse = false;
   Value tile = loop.getInductionVar();
   ValueRange now = loop.getRegionIterArgs();
   Value next = arith.add(tile, step);

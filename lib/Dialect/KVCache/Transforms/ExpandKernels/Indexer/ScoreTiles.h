@@ -32,7 +32,9 @@ struct ScoreInputs {
 /// the query on its columns; codes are converted to f16, exactly. Keys go from
 /// memory straight into registers: a lane has 16 bytes of 64 elements, and
 /// since those of the query are permuted alike the sum over them is the same.
-/// The query waits in shared memory, as fragments.
+/// The query waits in shared memory, as fragments. Where the chip has wgmma,
+/// the warps of a warpgroup share its reads; each has tokens of its own all the
+/// same.
 class ScoreTiles {
 public:
   /// Tokens of a tile, which a warp scores at once.
@@ -58,14 +60,13 @@ public:
   /// The tile's token that is the lane's.
   Value tokenOf(Value tile);
 
-  /// Emits `body` for tiles from `first` to before `end` by `step` (i32): with
-  /// a tile, the score of the lane's token, which is that of a key only where
-  /// the row sees the token, and what is carried from tile to tile. Lanes of a
-  /// warp come together. `mayBeMissing` says that there may be tiles of no
-  /// token.
+  /// Emits `body` for the warp's tiles of those from `first` to before `end`
+  /// (i32): with a tile, the score of the lane's token, which is that of a key
+  /// only where the row sees the token, and what is carried from tile to tile.
+  /// All warps of the block come together and equally often: the last tiles may
+  /// be behind `end`.
   SmallVector<Value>
-  forTiles(Value first, Value end, Value step, bool mayBeMissing,
-           ValueRange initial,
+  forTiles(Value first, Value end, ValueRange initial,
            function_ref<SmallVector<Value>(Value tile, Value score,
                                            ValueRange carried)>
                body);
@@ -87,11 +88,19 @@ private:
   /// The token (i32) of a group, or the lane's in it where the page is cut
   /// finer than groups, held back to those that there are.
   Value groupToken(Value tile, int64_t group);
+  /// What `then` gives where the tile is there, else zeros or poison.
   SmallVector<Value> ifThere(Value tile, TypeRange types,
                              function_ref<SmallVector<Value>()> then);
   SmallVector<Value> loadKey(Value operand, Value block, Value slot);
   /// Registers of pairs of f16, from the words of a key or a query.
   SmallVector<Value> convert(ValueRange words);
+  /// Sums of each group over the lane's heads, by one form or the other.
+  SmallVector<Value> sumByWarp(ArrayRef<SmallVector<Value>> keys);
+  SmallVector<Value> sumByWarpgroup(ArrayRef<SmallVector<Value>> keys);
+  /// Adds what is positive of products, four of a tile of heads, to the sums of
+  /// two groups.
+  void addPositive(ValueRange products, int64_t tile,
+                   MutableArrayRef<Value> sums);
   Value chooseByColumn(ArrayRef<Value> ofGroups);
   /// The weights of the lane's two heads of a tile of heads.
   SmallVector<Value> weightsOf(int64_t tile);
@@ -103,8 +112,12 @@ private:
   int64_t warps, alignment, headSize;
   /// Tokens from which on groups lie in one page: 1, or a multiple of 8.
   int64_t unit;
-  bool ownBlocks, checksBlocks, scoresMissing = false;
+  /// `zerosElse`: what `ifThere` gives else, once before the loop; in it, what
+  /// the registers hold does.
+  bool ownBlocks, checksBlocks, zerosElse = true;
   Warp warp;
+  /// Whether there is wgmma (i1); null where the block is no warpgroups.
+  Value hasWgmma;
   Value cache, offsets;
   Tensor queries, weights;
   Value sharedQueries, sharedWeights;
