@@ -141,14 +141,14 @@ Value ScoreTiles::begin(Value row, Value most) {
                                  inputs.causal ? Sees::causal : Sees::all);
   batch = tokens.batch;
   live = arith.toI32(arith.minimum(tokens.live, most));
-  tilesThere = arith.ceilDiv(live, ScoreTiles::tokens);
+  readable = live;
   if (checksBlocks) {
     // A pool without blocks is never read.
     Value blocks = NumBlocksOp::create(b, operandOf(b, cache, Pool::values));
     blocks = arith.minimum(
         blocks, NumBlocksOp::create(b, operandOf(b, cache, Pool::scales)));
     Value none = arith.equal(blocks, arith.index(0));
-    tilesThere = arith::SelectOp::create(b, none, arith.i32(0), tilesThere);
+    readable = arith::SelectOp::create(b, none, arith.i32(0), readable);
   }
   return live;
 }
@@ -304,23 +304,17 @@ Value ScoreTiles::chooseByColumn(ArrayRef<Value> ofGroups) {
   return chosen;
 }
 
-SmallVector<Value>
-ScoreTiles::ifThere(Value tile, TypeRange types,
-                    function_ref<SmallVector<Value>()> then) {
-  auto check = scf::IfOp::create(b, types, Arith(b).less(tile, tilesThere),
-                                 /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(check.thenBlock());
-  scf::YieldOp::create(b, then());
-  b.setInsertionPointToStart(check.elseBlock());
-  SmallVector<Value> nothing;
-  for (Type type : types)
-    nothing.push_back(
-        zerosElse
-            ? arith::ConstantOp::create(b, b.getZeroAttr(type)).getResult()
-            : LLVM::PoisonOp::create(b, type).getResult());
-  scf::YieldOp::create(b, nothing);
-  return llvm::to_vector_of<Value>(check.getResults());
+SmallVector<Value> ScoreTiles::onlyIf(Value condition, TypeRange types,
+                                      function_ref<SmallVector<Value>()> then) {
+  return emitEither(b, condition, types, then, [&] {
+    SmallVector<Value> nothing;
+    for (Type type : types)
+      nothing.push_back(
+          zerosElse
+              ? arith::ConstantOp::create(b, b.getZeroAttr(type)).getResult()
+              : LLVM::PoisonOp::create(b, type).getResult());
+    return nothing;
+  });
 }
 
 SmallVector<Value> ScoreTiles::lookUp(Value tile) {
@@ -330,7 +324,7 @@ SmallVector<Value> ScoreTiles::lookUp(Value tile) {
     pools.push_back(Pool::scales);
   int64_t perPool = unit == 1 ? groups : std::max<int64_t>(1, tokens / unit);
   SmallVector<Type> types(pools.size() * perPool, b.getI32Type());
-  return ifThere(tile, types, [&] {
+  return onlyIf(arith.less(tile, tilesThere), types, [&] {
     SmallVector<Value> blocks;
     for (Pool pool : pools)
       for (int64_t i = 0; i < perPool; ++i) {
@@ -351,92 +345,117 @@ SmallVector<Value> ScoreTiles::lookUp(Value tile) {
   });
 }
 
-SmallVector<Value> ScoreTiles::loadKey(Value operand, Value block, Value slot) {
+std::function<SmallVector<Value>()>
+ScoreTiles::placeKey(Value block, Value slot, int64_t slotAfter) {
   Arith arith(b);
   PoolLayout pool = PoolLayout::get(layout, Pool::values);
   int64_t rowAlignment = std::gcd(pool.baseAlignment(), pool.slotBytes);
-  SmallVector<Value> words;
   Type code = layout.getDtype();
-  forStretches(headSize, [&](int64_t first, int64_t bytes) {
-    int64_t piece = std::min(bytes, rowAlignment);
-    SmallVector<Value> codes;
-    for (int64_t at = 0; at < bytes; at += piece) {
-      Value dim = arith.add(arith.mul(warp.column, bytes), first + at);
-      codes.push_back(LoadInPageOp::create(
-          b, VectorType::get({piece}, code), operand, block,
-          arith.toIndex(slot), arith.index(0), arith.toIndex(dim),
-          /*tail=*/UnitAttr(), b.getI64IntegerAttr(piece)));
-    }
-    // As a vector: words that go their ways would be loaded one by one.
-    words.push_back(Words(b).vector(joinWords(b, codes)));
+  auto one = MemRefType::get({}, b.getI8Type());
+  Value page =
+      PagePtrOp::create(b, one, operandOf(b, cache, Pool::values), block);
+  // Places of each number of bytes a lane, so that constants come last.
+  llvm::SmallMapVector<int64_t, Value, 4> lanes;
+  forStretches(headSize, [&](int64_t, int64_t bytes) {
+    Value &lane = lanes[bytes];
+    if (lane)
+      return;
+    Value place = arith.add(arith.mul(slot, pool.slotBytes),
+                            arith.mul(warp.column, bytes));
+    lane = ByteViewOp::create(b, one, page, arith.toIndex(place));
   });
-  return words;
+  int64_t start = pool.firstByte + slotAfter * pool.slotBytes;
+  return [=] {
+    SmallVector<Value> words;
+    forStretches(headSize, [&](int64_t first, int64_t bytes) {
+      int64_t piece = std::min(bytes, rowAlignment);
+      SmallVector<Value> codes;
+      for (int64_t at = 0; at < bytes; at += piece) {
+        Value view = ByteViewOp::create(b, MemRefType::get({piece}, code),
+                                        lanes.lookup(bytes),
+                                        Arith(b).index(start + first + at));
+        codes.push_back(vector::LoadOp::create(
+            b, VectorType::get({piece}, code), view,
+            ValueRange{Arith(b).index(0)}, /*nontemporal=*/false,
+            llvm::MaybeAlign(piece)));
+      }
+      // As a vector: words that go their ways would be loaded one by one.
+      words.push_back(Words(b).vector(joinWords(b, codes)));
+    });
+    return words;
+  };
 }
 
 SmallVector<Value> ScoreTiles::load(Value tile, ValueRange blocks) {
   Arith arith(b);
-  SmallVector<Type> types;
-  for (int64_t group = 0; group < groups; ++group)
-    forStretches(headSize, [&](int64_t, int64_t bytes) {
-      types.push_back(VectorType::get({bytes / 4}, b.getI32Type()));
-    });
-  types.push_back(b.getF32Type());
-  if (checksBlocks)
-    types.push_back(b.getI1Type());
-  return ifThere(tile, types, [&] {
-    int64_t pageSize = layout.getPageSize();
-    int64_t perPool = ownBlocks ? blocks.size() / 2 : blocks.size();
-    SmallVector<Value> ofValues, ofScales;
-    for (int64_t group = 0; group < groups; ++group) {
-      ofValues.push_back(blocks[group * perPool / groups]);
-      ofScales.push_back(
-          blocks[(ownBlocks ? perPool : 0) + group * perPool / groups]);
+  int64_t pageSize = layout.getPageSize();
+  int64_t perPool = ownBlocks ? blocks.size() / 2 : blocks.size();
+  SmallVector<Value> ofValues, ofScales;
+  for (int64_t group = 0; group < groups; ++group) {
+    ofValues.push_back(blocks[group * perPool / groups]);
+    ofScales.push_back(
+        blocks[(ownBlocks ? perPool : 0) + group * perPool / groups]);
+  }
+  Value scaleBlock = chooseByColumn(ofScales), valid;
+  if (checksBlocks) {
+    auto isThere = [&](Value block) -> Value {
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block,
+                                   arith.i32(-1));
+    };
+    valid = isThere(chooseByColumn(ofValues));
+    Value scaleIsThere = isThere(scaleBlock);
+    if (!ownBlocks && layout.hasSeparatePools()) {
+      // The same block of a pool of another size.
+      Value count = NumBlocksOp::create(b, operandOf(b, cache, Pool::scales));
+      scaleIsThere = arith.less(arith.toIndex(scaleBlock), count);
     }
-    Value scaleBlock = chooseByColumn(ofScales), valid;
-    if (checksBlocks) {
-      auto isThere = [&](Value block) -> Value {
-        return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block,
-                                     arith.i32(-1));
-      };
-      valid = isThere(chooseByColumn(ofValues));
-      Value scaleIsThere = isThere(scaleBlock);
-      if (!ownBlocks && layout.hasSeparatePools()) {
-        // The same block of a pool of another size.
-        Value count = NumBlocksOp::create(b, operandOf(b, cache, Pool::scales));
-        scaleIsThere = arith.less(arith.toIndex(scaleBlock), count);
-      }
-      valid = arith.both(valid, scaleIsThere);
-      auto orFirst = [&](Value block, Value isThere) -> Value {
-        return arith::SelectOp::create(b, isThere, block, arith.i32(0));
-      };
-      for (Value &block : ofValues)
-        block = orFirst(block, isThere(block));
-      scaleBlock = orFirst(scaleBlock, scaleIsThere);
-    }
+    valid = arith.both(valid, scaleIsThere);
+    auto orFirst = [&](Value block, Value isThere) -> Value {
+      return arith::SelectOp::create(b, isThere, block, arith.i32(0));
+    };
+    for (Value &block : ofValues)
+      block = orFirst(block, isThere(block));
+    scaleBlock = orFirst(scaleBlock, scaleIsThere);
+  }
 
-    SmallVector<Value> result;
-    Value operand = operandOf(b, cache, Pool::values);
-    for (int64_t group = 0; group < groups; ++group) {
-      Value slot = arith.rem(groupToken(tile, group), pageSize);
-      if (unit > 1)
-        slot = arith.add(arith.add(slot, warp.row), 8 * group % unit);
-      llvm::append_range(result, loadKey(operand, ofValues[group], slot));
-    }
-    // Slots behind the last token are read, but not those of other pages.
-    Value token = tokenOf(tile);
-    if (unit < tokens)
-      token = arith.minimum(token, arith.sub(live, arith.i32(1)));
-    Value scale = LoadInPageOp::create(
-        b, layout.getScaleDtype(), operandOf(b, cache, Pool::scales),
-        scaleBlock, arith.toIndex(arith.rem(token, pageSize)), arith.index(0),
-        arith.index(0), /*tail=*/UnitAttr(), /*alignment=*/IntegerAttr());
-    if (!scale.getType().isF32())
-      scale = arith::ExtFOp::create(b, b.getF32Type(), scale);
-    result.push_back(scale);
-    if (checksBlocks)
-      result.push_back(valid);
-    return result;
+  // Only keys that there are: a lane has one of each group.
+  SmallVector<Value> result;
+  SmallVector<Type> types;
+  forStretches(headSize, [&](int64_t, int64_t bytes) {
+    types.push_back(VectorType::get({bytes / 4}, b.getI32Type()));
   });
+  Value start = arith.mul(tile, tokens), mine = arith.add(start, warp.row);
+  Value left = arith::SubIOp::create(b, readable, mine);
+  for (int64_t group = 0; group < groups; ++group) {
+    // The unit's first token and what is added to it lie in one page.
+    int64_t first = unit == 1 ? 8 * group : 8 * group / unit * unit;
+    Value token = arith.add(unit == 1 ? mine : start, first);
+    Value slot = arith.rem(token, pageSize);
+    if (unit > 1)
+      slot = arith.add(slot, warp.row);
+    auto read =
+        placeKey(ofValues[group], slot, unit > 1 ? 8 * group - first : 0);
+    // Signed: there may be none left.
+    Value isKey = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left,
+                                        arith.i32(8 * group));
+    llvm::append_range(result, onlyIf(isKey, types, read));
+  }
+  Value token = tokenOf(tile);
+  SmallVector<Value> scale =
+      onlyIf(arith.less(token, readable), {b.getF32Type()}, [&] {
+        Value scale = LoadInPageOp::create(
+            b, layout.getScaleDtype(), operandOf(b, cache, Pool::scales),
+            scaleBlock, arith.toIndex(arith.rem(token, pageSize)),
+            arith.index(0), arith.index(0), /*tail=*/UnitAttr(),
+            /*alignment=*/IntegerAttr());
+        if (!scale.getType().isF32())
+          scale = arith::ExtFOp::create(b, b.getF32Type(), scale);
+        return SmallVector<Value>{scale};
+      });
+  result.append(scale);
+  if (checksBlocks)
+    result.push_back(valid);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -554,6 +573,9 @@ SmallVector<Value> ScoreTiles::forTiles(
     Value first, Value end, ValueRange initial,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
   Arith arith(b);
+  // Nothing is read behind `end`.
+  tilesThere = arith.minimum(arith.ceilDiv(readable, tokens), end);
+  readable = arith.minimum(readable, arith.mul(end, tokens));
   Value step = arith.i32(warps);
   Value turns = arith.ceilDiv(arith.sub(end, first), warps);
   end = arith.add(first, arith.mul(turns, warps));

@@ -88,10 +88,13 @@ private:
   /// The token (i32) of a group, or the lane's in it where the page is cut
   /// finer than groups, held back to those that there are.
   Value groupToken(Value tile, int64_t group);
-  /// What `then` gives where the tile is there, else zeros or poison.
-  SmallVector<Value> ifThere(Value tile, TypeRange types,
-                             function_ref<SmallVector<Value>()> then);
-  SmallVector<Value> loadKey(Value operand, Value block, Value slot);
+  /// What `then` gives where the condition holds, else zeros or poison.
+  SmallVector<Value> onlyIf(Value condition, TypeRange types,
+                            function_ref<SmallVector<Value>()> then);
+  /// Finds the lane's part of the key in slot `slot + slotAfter` of a block;
+  /// what is returned loads it.
+  std::function<SmallVector<Value>()> placeKey(Value block, Value slot,
+                                               int64_t slotAfter);
   /// Registers of pairs of f16, from the words of a key or a query.
   SmallVector<Value> convert(ValueRange words);
   /// Sums of each group over the lane's heads, by one form or the other.
@@ -112,7 +115,7 @@ private:
   int64_t warps, alignment, headSize;
   /// Tokens from which on groups lie in one page: 1, or a multiple of 8.
   int64_t unit;
-  /// `zerosElse`: what `ifThere` gives else, once before the loop; in it, what
+  /// `zerosElse`: what `onlyIf` gives else, once before the loop; in it, what
   /// the registers hold does.
   bool ownBlocks, checksBlocks, zerosElse = true;
   Warp warp;
@@ -121,7 +124,9 @@ private:
   Value cache, offsets;
   Tensor queries, weights;
   Value sharedQueries, sharedWeights;
-  Value row, batch, live, tilesThere;
+  Value row, batch, live;
+  /// Tokens and tiles that may be read (i32).
+  Value readable, tilesThere;
   /// Weights of the lane's heads, where there are registers for them.
   SmallVector<Value> laneWeights;
 };
