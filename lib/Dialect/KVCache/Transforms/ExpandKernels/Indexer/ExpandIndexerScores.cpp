@@ -57,8 +57,8 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
   emitIf(b, arith.less(first, end), [&] {
     tiles.stage();
     // What tiles behind `end` give belongs behind the last key.
-    tiles.forTiles(first, end, {}, [&](Value tile, Value score, ValueRange) {
-      storeAt(tiles.tokenOf(tile), score);
+    tiles.forTiles(first, end, {}, [&](Value token, Value score, ValueRange) {
+      storeAt(token, score);
       return SmallVector<Value>();
     });
   });

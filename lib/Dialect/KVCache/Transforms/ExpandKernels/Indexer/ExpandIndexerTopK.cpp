@@ -120,9 +120,8 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
   tiles.stage();
   tiles.forTiles(
       arith.mul(first, warps), arith.mul(last, warps), {limit},
-      [&](Value tile, Value score, ValueRange carried) -> SmallVector<Value> {
+      [&](Value token, Value score, ValueRange carried) -> SmallVector<Value> {
         Value limit = candidates.makeRoom(carried[0]);
-        Value token = tiles.tokenOf(tile);
         Value isKey = arith.less(token, live);
         candidates.append({{emitRank(b, score), token, isKey}}, limit);
         return {limit};

@@ -273,23 +273,20 @@ SmallVector<Value> ScoreTiles::weightsOf(int64_t tile) {
 // Keys
 //===----------------------------------------------------------------------===//
 
-Value ScoreTiles::tokenOf(Value tile) {
+Value ScoreTiles::tokenOf(Value start) {
   Arith arith(b);
-  Value inTile = arith.add(arith.mul(warp.column, 8), warp.row);
-  return arith.add(arith.mul(tile, tokens), inTile);
+  return arith.add(start, arith.add(arith.mul(warp.column, 8), warp.row));
 }
 
-Value ScoreTiles::groupToken(Value tile, int64_t group) {
+Value ScoreTiles::pagedToken(Value start, int64_t group) {
   Arith arith(b);
-  Value token = arith.add(arith.mul(tile, tokens), 8 * group);
+  Value last = arith.sub(live, arith.i32(1));
   if (unit == 1)
-    return arith.minimum(arith.add(token, warp.row),
-                         arith.sub(live, arith.i32(1)));
-  // The unit's first: others of a unit that is there at all are in its page.
-  token = arith.add(arith.mul(tile, tokens), 8 * group / unit * unit);
+    return arith.minimum(arith.add(arith.add(start, 8 * group), warp.row),
+                         last);
+  Value token = arith.add(start, 8 * group / unit * unit);
   if (8 * group < unit)
     return token;
-  Value last = arith.sub(live, arith.i32(1));
   return arith.minimum(token, arith.mul(arith.div(last, unit), unit));
 }
 
@@ -317,18 +314,18 @@ SmallVector<Value> ScoreTiles::onlyIf(Value condition, TypeRange types,
   });
 }
 
-SmallVector<Value> ScoreTiles::lookUp(Value tile) {
+SmallVector<Value> ScoreTiles::lookUp(Value start) {
   Arith arith(b);
   SmallVector<Pool> pools = {Pool::values};
   if (ownBlocks)
     pools.push_back(Pool::scales);
   int64_t perPool = unit == 1 ? groups : std::max<int64_t>(1, tokens / unit);
   SmallVector<Type> types(pools.size() * perPool, b.getI32Type());
-  return onlyIf(arith.less(tile, tilesThere), types, [&] {
+  auto find = [&] {
     SmallVector<Value> blocks;
     for (Pool pool : pools)
       for (int64_t i = 0; i < perPool; ++i) {
-        Value token = groupToken(tile, i * groups / perPool);
+        Value token = pagedToken(start, i * groups / perPool);
         Value page = arith.toIndex(arith.div(token, layout.getPageSize()));
         Value block = BlockIdOp::create(b, operandOf(b, cache, pool), batch,
                                         page, inputs.policy);
@@ -342,11 +339,17 @@ SmallVector<Value> ScoreTiles::lookUp(Value tile) {
                                             arith.toIndex(block), count));
       }
     return blocks;
+  };
+  Value isThere = arith.less(start, readable);
+  if (!checksBlocks)
+    return onlyIf(isThere, types, find);
+  return emitEither(b, isThere, types, find, [&] {
+    return SmallVector<Value>(types.size(), arith.i32(-1));
   });
 }
 
 std::function<SmallVector<Value>()>
-ScoreTiles::placeKey(Value block, Value slot, int64_t slotAfter) {
+ScoreTiles::placeKey(Value block, Value slot, Value row, int64_t slotAfter) {
   Arith arith(b);
   PoolLayout pool = PoolLayout::get(layout, Pool::values);
   int64_t rowAlignment = std::gcd(pool.baseAlignment(), pool.slotBytes);
@@ -360,8 +363,11 @@ ScoreTiles::placeKey(Value block, Value slot, int64_t slotAfter) {
     Value &lane = lanes[bytes];
     if (lane)
       return;
-    Value place = arith.add(arith.mul(slot, pool.slotBytes),
-                            arith.mul(warp.column, bytes));
+    // What is the lane's alone does not change from tile to tile.
+    Value place = arith.mul(warp.column, bytes);
+    if (row)
+      place = arith.add(place, arith.mul(row, pool.slotBytes));
+    place = arith.add(arith.mul(slot, pool.slotBytes), place);
     lane = ByteViewOp::create(b, one, page, arith.toIndex(place));
   });
   int64_t start = pool.firstByte + slotAfter * pool.slotBytes;
@@ -386,7 +392,7 @@ ScoreTiles::placeKey(Value block, Value slot, int64_t slotAfter) {
   };
 }
 
-SmallVector<Value> ScoreTiles::load(Value tile, ValueRange blocks) {
+SmallVector<Value> ScoreTiles::load(Value start, ValueRange blocks) {
   Arith arith(b);
   int64_t pageSize = layout.getPageSize();
   int64_t perPool = ownBlocks ? blocks.size() / 2 : blocks.size();
@@ -424,23 +430,24 @@ SmallVector<Value> ScoreTiles::load(Value tile, ValueRange blocks) {
   forStretches(headSize, [&](int64_t, int64_t bytes) {
     types.push_back(VectorType::get({bytes / 4}, b.getI32Type()));
   });
-  Value start = arith.mul(tile, tokens), mine = arith.add(start, warp.row);
-  Value left = arith::SubIOp::create(b, readable, mine);
+  Value left = arith::SubIOp::create(
+      b, arith::SubIOp::create(b, readable, warp.row), start);
   for (int64_t group = 0; group < groups; ++group) {
     // The unit's first token and what is added to it lie in one page.
     int64_t first = unit == 1 ? 8 * group : 8 * group / unit * unit;
-    Value token = arith.add(unit == 1 ? mine : start, first);
-    Value slot = arith.rem(token, pageSize);
-    if (unit > 1)
-      slot = arith.add(slot, warp.row);
-    auto read =
-        placeKey(ofValues[group], slot, unit > 1 ? 8 * group - first : 0);
+    Value token = arith.add(start, first), row = warp.row;
+    if (unit == 1) {
+      token = arith.add(token, row);
+      row = Value();
+    }
+    auto read = placeKey(ofValues[group], arith.rem(token, pageSize), row,
+                         unit > 1 ? 8 * group - first : 0);
     // Signed: there may be none left.
     Value isKey = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left,
                                         arith.i32(8 * group));
     llvm::append_range(result, onlyIf(isKey, types, read));
   }
-  Value token = tokenOf(tile);
+  Value token = tokenOf(start);
   SmallVector<Value> scale =
       onlyIf(arith.less(token, readable), {b.getF32Type()}, [&] {
         Value scale = LoadInPageOp::create(
@@ -574,28 +581,27 @@ SmallVector<Value> ScoreTiles::forTiles(
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
   Arith arith(b);
   // Nothing is read behind `end`.
-  tilesThere = arith.minimum(arith.ceilDiv(readable, tokens), end);
-  readable = arith.minimum(readable, arith.mul(end, tokens));
-  Value step = arith.i32(warps);
+  Value limit = arith.mul(end, tokens), step = arith.i32(warps * tokens);
+  readable = arith.minimum(readable, limit);
   Value turns = arith.ceilDiv(arith.sub(end, first), warps);
-  end = arith.add(first, arith.mul(turns, warps));
-  first = arith.add(first, warp.number);
+  Value start = arith.mul(arith.add(first, warp.number), tokens);
+  limit = arith.add(arith.mul(first, tokens), arith.mul(turns, warps * tokens));
   // The keys of the next tile and the blocks of that after it are on their way.
   zerosElse = true;
-  SmallVector<Value> carried = load(first, lookUp(first));
+  SmallVector<Value> carried = load(start, lookUp(start));
   int64_t ofKeys = carried.size();
-  Value second = arith.add(first, step);
+  Value second = arith.add(start, step);
   llvm::append_range(carried, lookUp(second));
   int64_t ofTiles = carried.size();
   llvm::append_range(carried, initial);
-  auto loop = scf::ForOp::create(b, first, end, step, carried);
+  auto loop = scf::ForOp::create(b, start, limit, step, carried);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   // Registers that are not loaded hold what they held.
   zerosElse = false;
-  Value tile = loop.getInductionVar();
+  start = loop.getInductionVar();
   ValueRange now = loop.getRegionIterArgs();
-  Value next = arith.add(tile, step);
+  Value next = arith.add(start, step);
   ValueRange blocks = now.slice(ofKeys, ofTiles - ofKeys);
   ValueRange keys = now.take_front(checksBlocks ? ofKeys - 2 : ofKeys - 1);
   SmallVector<Value> found = lookUp(arith.add(next, step));
@@ -604,16 +610,12 @@ SmallVector<Value> ScoreTiles::forTiles(
   // spill some. Other warps fill the time.
   SmallVector<Value> results = load(next, blocks);
   llvm::append_range(results, found);
-  Value isKey = arith.less(tokenOf(tile), live);
-  if (checksBlocks) {
-    // Not poison where the tile is not there.
-    Value isThere = arith.less(tile, tilesThere);
-    Value valid = arith::SelectOp::create(b, isThere, now[ofKeys - 1], isThere);
-    isKey = arith.both(isKey, valid);
-  }
+  Value token = tokenOf(start), isKey = arith.less(token, live);
+  if (checksBlocks)
+    isKey = arith.both(isKey, now[ofKeys - 1]);
   Value lowest = FastMath(b).number(-std::numeric_limits<double>::infinity());
   score = arith::SelectOp::create(b, isKey, score, lowest);
-  llvm::append_range(results, body(tile, score, now.drop_front(ofTiles)));
+  llvm::append_range(results, body(token, score, now.drop_front(ofTiles)));
   // Keeps lanes together, and what lies in shared memory out of registers.
   warp.wait();
   scf::YieldOp::create(b, results);

@@ -57,17 +57,14 @@ public:
   /// All threads of the block make the row's query ready.
   void stage();
 
-  /// The tile's token that is the lane's.
-  Value tokenOf(Value tile);
-
   /// Emits `body` for the warp's tiles of those from `first` to before `end`
-  /// (i32): with a tile, the score of the lane's token, which is that of a key
-  /// only where the row sees the token, and what is carried from tile to tile.
+  /// (i32): with the lane's token (i32), its score, which is that of a key only
+  /// where the row sees the token, and what is carried from tile to tile.
   /// All warps of the block come together and equally often: the last tiles may
   /// be behind `end`.
   SmallVector<Value>
   forTiles(Value first, Value end, ValueRange initial,
-           function_ref<SmallVector<Value>(Value tile, Value score,
+           function_ref<SmallVector<Value>(Value token, Value score,
                                            ValueRange carried)>
                body);
 
@@ -77,24 +74,27 @@ private:
   /// Blocks of the pages of a tile: of each group in the values' pool, then,
   /// where they have ids of their own, in the scales'.
   using Blocks = SmallVector<Value>;
-  Blocks lookUp(Value tile);
+  /// Tiles are given by their first token, `start` (i32).
+  Blocks lookUp(Value start);
   /// Vectors of words of the keys that are the lane's, group by group, the
   /// scale of the lane's token, and, under `skip`, whether it has one.
-  SmallVector<Value> load(Value tile, ValueRange blocks);
+  SmallVector<Value> load(Value start, ValueRange blocks);
   /// Registers of each group, of the vectors that were loaded.
   SmallVector<SmallVector<Value>> convertKeys(ValueRange vectors);
   /// The score of the lane's token, of the keys and the token's scale.
   Value score(ArrayRef<SmallVector<Value>> keys, Value scale);
-  /// The token (i32) of a group, or the lane's in it where the page is cut
-  /// finer than groups, held back to those that there are.
-  Value groupToken(Value tile, int64_t group);
+  /// The token of the tile from `start` on that is the lane's.
+  Value tokenOf(Value start);
+  /// A token in the page of a group or, where pages are cut finer than groups,
+  /// of the lane's token in it, held back to those that there are.
+  Value pagedToken(Value start, int64_t group);
   /// What `then` gives where the condition holds, else zeros or poison.
   SmallVector<Value> onlyIf(Value condition, TypeRange types,
                             function_ref<SmallVector<Value>()> then);
-  /// Finds the lane's part of the key in slot `slot + slotAfter` of a block;
-  /// what is returned loads it.
+  /// Finds the lane's part of the key in slot `slot + row + slotAfter` of a
+  /// block, `row` (may be null) being of the lane; what is returned loads it.
   std::function<SmallVector<Value>()> placeKey(Value block, Value slot,
-                                               int64_t slotAfter);
+                                               Value row, int64_t slotAfter);
   /// Registers of pairs of f16, from the words of a key or a query.
   SmallVector<Value> convert(ValueRange words);
   /// Sums of each group over the lane's heads, by one form or the other.
@@ -125,8 +125,8 @@ private:
   Tensor queries, weights;
   Value sharedQueries, sharedWeights;
   Value row, batch, live;
-  /// Tokens and tiles that may be read (i32).
-  Value readable, tilesThere;
+  /// Tokens before this one may be read (i32).
+  Value readable;
   /// Weights of the lane's heads, where there are registers for them.
   SmallVector<Value> laneWeights;
 };
