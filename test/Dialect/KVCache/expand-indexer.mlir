@@ -56,18 +56,27 @@ func.func @best(%s: memref<?x?xf32>, %n: memref<?xi32>, %i: memref<?x2048xi32>) 
 
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
 
-// A tile of 32 keys is one lookup of each table; 8 vectors of 16 bytes a lane, and
-// 2 x 8 products for each of 8 tiles of heads.
+// A tile of 32 keys is one lookup of each table; 8 vectors of 16 bytes a lane, each
+// only where there is its key; and 2 x 8 products for each of 8 tiles of heads, or,
+// for chips with wgmma, two for all heads.
 // CHECK-LABEL: gpu.func @score_indexer_scores(
 // CHECK-SAME: known_block_size = array<i32: 128, 1, 1>
+// CHECK: %[[WGMMA:.*]] = kvcache.has_wgmma
+// CHECK: scf.if %[[WGMMA]] {
+// CHECK: nvvm.fence.proxy
 // CHECK: gpu.barrier
 // CHECK: scf.for
 // CHECK: kvcache.block_id %{{.*}} : !kvcache.mha_operand
 // CHECK: kvcache.block_id %{{.*}} : !kvcache.scales_mha_operand
 // CHECK-NOT: kvcache.block_id
+// CHECK: scf.if %[[WGMMA]] -> (f32, f32, f32, f32) {
+// CHECK-COUNT-2: wgmma.fence.sync.aligned
+// CHECK-NOT: wgmma.fence.sync.aligned
+// CHECK: } else {
 // CHECK-COUNT-128: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
-// CHECK-COUNT-8: kvcache.load_in_page {{.*}} {alignment = 16 : i64} : !kvcache.mha_operand{{.*}} -> vector<16xf8E4M3FN>
+// CHECK: kvcache.page_ptr {{.*}} : !kvcache.mha_operand
+// CHECK-COUNT-8: vector.load {{.*}} {alignment = 16 : i64} : memref<16xf8E4M3FN>, vector<16xf8E4M3FN>
 // CHECK: kvcache.load_in_page {{.*}} : !kvcache.scales_mha_operand{{.*}} -> f32
 // CHECK: nvvm.bar.warp.sync
 func.func @score(%k: !kvcache.cache<key, #mla>, %q: memref<?x64x128xf8E4M3FN>, %w: memref<?x64xf32>, %o: memref<?xi32>, %s: memref<?x?xf32>) {
@@ -87,7 +96,7 @@ func.func @score(%k: !kvcache.cache<key, #mla>, %q: memref<?x64x128xf8E4M3FN>, %
 // CHECK-COUNT-4: kvcache.block_id
 // CHECK-COUNT-6: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
-// CHECK: kvcache.load_in_page {{.*}} {alignment = 2 : i64} : {{.*}} -> vector<2xf8E4M3FN>
+// CHECK: vector.load {{.*}} {alignment = 2 : i64} : memref<2xf8E4M3FN>, vector<2xf8E4M3FN>
 // CHECK: kvcache.load_in_page {{.*}} -> bf16
 // CHECK: nvvm.bar.warp.sync
 func.func @odd(%k: !kvcache.cache<key, #small>, %q: memref<?x3x48xf8E4M3FN>, %w: memref<?x3xf32>, %o: memref<?xi32>, %s: memref<?x?xf32>) {

@@ -288,6 +288,13 @@ func.func @mla_decode(%k: !kvcache.cache<key, #kvcache.layout<f8E4M3FN, params =
   return
 }
 
+// CHECK-LABEL: func @has_wgmma
+func.func @has_wgmma() -> i1 {
+  // CHECK: kvcache.has_wgmma
+  %0 = kvcache.has_wgmma
+  return %0 : i1
+}
+
 // CHECK-LABEL: func @scale_limit
 func.func @scale_limit() -> f32 {
   // CHECK: kvcache.scale_limit : f32

@@ -38,7 +38,7 @@ WORKS = (
          None, {"sm_90a": 62}),
     # Nobody else publishes such a kernel for paged pools.
     Work("W7", "indexer_scores P64 H64 D128", "w7_indexer_scores", None,
-         {"sm_80": 82, "sm_90a": 53}),
+         {"sm_80": 82, "sm_90a": 40, "sm_100a": 53}),
 )
 
 

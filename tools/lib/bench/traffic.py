@@ -82,7 +82,9 @@ def instance(work):
                    "weights": random.random((SEQUENCES, 64), np.float32),
                    "offsets": np.arange(SEQUENCES + 1, dtype=np.uint32),
                    "scores": np.zeros((SEQUENCES, TOKENS), np.float32)}
-        needed = tokens * (128 + 4 + 4) + SEQUENCES * 64 * (128 + 4)
+        # Each block of 1024 tokens needs the queries of its row.
+        blocks = SEQUENCES * -(-TOKENS // 1024)
+        needed = tokens * (128 + 4 + 4) + blocks * 64 * (128 + 4)
     else:
         codes, arrays = pools(1, 64, 656, 0)
         arrays["blocks"] = codes.reshape(*codes.shape[:3], 64 * 656)
