@@ -392,7 +392,8 @@ ScoreTiles::placeKey(Value block, Value slot, Value row, int64_t slotAfter) {
   };
 }
 
-SmallVector<Value> ScoreTiles::load(Value start, ValueRange blocks) {
+SmallVector<Value> ScoreTiles::load(Value start, ValueRange blocks,
+                                    Value otherScale) {
   Arith arith(b);
   int64_t pageSize = layout.getPageSize();
   int64_t perPool = ownBlocks ? blocks.size() / 2 : blocks.size();
@@ -448,8 +449,9 @@ SmallVector<Value> ScoreTiles::load(Value start, ValueRange blocks) {
     llvm::append_range(result, onlyIf(isKey, types, read));
   }
   Value token = tokenOf(start);
-  SmallVector<Value> scale =
-      onlyIf(arith.less(token, readable), {b.getF32Type()}, [&] {
+  SmallVector<Value> scale = emitEither(
+      b, arith.less(token, readable), {b.getF32Type()},
+      [&] {
         Value scale = LoadInPageOp::create(
             b, layout.getScaleDtype(), operandOf(b, cache, Pool::scales),
             scaleBlock, arith.toIndex(arith.rem(token, pageSize)),
@@ -458,7 +460,8 @@ SmallVector<Value> ScoreTiles::load(Value start, ValueRange blocks) {
         if (!scale.getType().isF32())
           scale = arith::ExtFOp::create(b, b.getF32Type(), scale);
         return SmallVector<Value>{scale};
-      });
+      },
+      [&] { return SmallVector<Value>{otherScale}; });
   result.append(scale);
   if (checksBlocks)
     result.push_back(valid);
@@ -588,7 +591,8 @@ SmallVector<Value> ScoreTiles::forTiles(
   limit = arith.add(arith.mul(first, tokens), arith.mul(turns, warps * tokens));
   // The keys of the next tile and the blocks of that after it are on their way.
   zerosElse = true;
-  SmallVector<Value> carried = load(start, lookUp(start));
+  SmallVector<Value> carried =
+      load(start, lookUp(start), FastMath(b).number(0));
   int64_t ofKeys = carried.size();
   Value second = arith.add(start, step);
   llvm::append_range(carried, lookUp(second));
@@ -608,7 +612,7 @@ SmallVector<Value> ScoreTiles::forTiles(
   Value score = this->score(convertKeys(keys), now[keys.size()]);
   // Last, so that the next keys take the registers of these: earlier they would
   // spill some. Other warps fill the time.
-  SmallVector<Value> results = load(next, blocks);
+  SmallVector<Value> results = load(next, blocks, now[keys.size()]);
   llvm::append_range(results, found);
   Value token = tokenOf(start), isKey = arith.less(token, live);
   if (checksBlocks)

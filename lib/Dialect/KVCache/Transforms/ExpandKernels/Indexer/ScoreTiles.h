@@ -77,8 +77,9 @@ private:
   /// Tiles are given by their first token, `start` (i32).
   Blocks lookUp(Value start);
   /// Vectors of words of the keys that are the lane's, group by group, the
-  /// scale of the lane's token, and, under `skip`, whether it has one.
-  SmallVector<Value> load(Value start, ValueRange blocks);
+  /// scale of the lane's token or, where it is not there, `otherScale`, and,
+  /// under `skip`, whether it has one.
+  SmallVector<Value> load(Value start, ValueRange blocks, Value otherScale);
   /// Registers of each group, of the vectors that were loaded.
   SmallVector<SmallVector<Value>> convertKeys(ValueRange vectors);
   /// The score of the lane's token, of the keys and the token's scale.
