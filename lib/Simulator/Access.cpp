@@ -266,5 +266,18 @@ void ptxsim::loadParamHandler(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
+/// What was there counts as never written.
+void ptxsim::discardHandler(Warp &w, const Inst &i, uint32_t mask) {
+  constexpr unsigned bytes = 128;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = laneAddress(w, i, l);
+    if (!resolve(w, i, l, address, bytes, bytes, i.space, AccessMode::Write))
+      continue;
+    if (uint8_t *written = writtenBytes(w, l, address, bytes, i.space))
+      memset(written, 0, bytes);
+  }
+}
+
 /// A prefetch of a bad address does nothing on a device either.
 void ptxsim::prefetchHandler(Warp &, const Inst &, uint32_t) {}

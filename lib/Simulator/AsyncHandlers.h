@@ -43,7 +43,12 @@ enum : uint8_t {
   MbarrierPending
 };
 /// Inst::flags.
-enum : uint8_t { MbarrierParity = 1, MbarrierNoComplete = 2 };
+enum : uint8_t {
+  MbarrierParity = 1,
+  MbarrierNoComplete = 2,
+  /// The arrival is one less to expect in later phases, too.
+  MbarrierDrop = 4
+};
 void mbarrierHandler(Warp &, const Inst &, uint32_t);
 void mbarrierWaitHandler(Warp &, const Inst &, uint32_t);
 /// One more arrival is expected in the current phase.

@@ -217,10 +217,21 @@ template <IntOp Op> void decodeIntUnary(Statement &s) {
 template <IntOp Int, bool Max> void decodeMinMax(Statement &s) {
   Type type = s.needType();
   if (!isFloat(type)) {
+    bool relu = s.take("relu");
+    if (relu && type != Type::S32 && type != Type::S16x2) {
+      s.fail(".relu needs .s32 or .s16x2");
+      return;
+    }
     plainOperands(s, type, 2);
+    uint32_t result = s.inst.dst;
     s.emit(InstClass::Integer, typeInfo(type).kind == TypeKind::Bits
                                    ? nullptr
                                    : isa().integer(Int, type));
+    if (!relu || s.failed())
+      return;
+    s.inst.dst = s.inst.a = result;
+    s.inst.b = s.builder.constant(0, 4);
+    s.emit(InstClass::Integer, isa().integer(IntOp::Max, type));
     return;
   }
   uint8_t flags = s.take("ftz") ? FloatFtz : 0;

@@ -277,7 +277,7 @@ void decodeMbarrier(Statement &s) {
       "init",        "inval",     "arrive",   "expect_tx",
       "complete_tx", "test_wait", "try_wait", "arrive_drop"};
   int what = s.takeOneOf(words);
-  bool arrives = what == 2;
+  bool drops = what == 7, arrives = what == 2 || drops;
   bool expects = arrives && s.take("expect_tx");
   bool noComplete = arrives && s.take("noComplete");
   bool parity = s.take("parity");
@@ -294,9 +294,9 @@ void decodeMbarrier(Statement &s) {
     return;
   }
   static constexpr uint8_t ops[] = {
-      MbarrierInit,       MbarrierInval,    MbarrierArrive, MbarrierExpectTx,
-      MbarrierCompleteTx, MbarrierTestWait, MbarrierTryWait};
-  if (what < 0 || what > 6) {
+      MbarrierInit,       MbarrierInval,    MbarrierArrive,  MbarrierExpectTx,
+      MbarrierCompleteTx, MbarrierTestWait, MbarrierTryWait, MbarrierArrive};
+  if (what < 0) {
     s.fail("unsupported mbarrier operation");
     return;
   }
@@ -330,7 +330,8 @@ void decodeMbarrier(Statement &s) {
   s.address(s.operand(k), Space::Shared);
   if (k + 1 < s.numOperands())
     s.inst.b = s.src(k + 1, Type::U32);
-  s.inst.flags = noComplete ? MbarrierNoComplete : 0;
+  s.inst.flags = uint8_t((noComplete ? MbarrierNoComplete : 0) |
+                         (drops ? MbarrierDrop : 0));
   s.emit(InstClass::Barrier, mbarrierHandler);
 }
 

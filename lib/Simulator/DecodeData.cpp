@@ -68,8 +68,10 @@ void decodeMov(Statement &s) {
   // Registers that change while the kernel runs are read by a handler.
   if (s.operand(1).kind == ast::Operand::Name) {
     std::string_view name = s.operand(1).name;
-    Handler fn = name == "%clock" || name == "%clock64" ? clockHandler
-                 : name == "%globaltimer" || name == "%globaltimer_lo"
+    bool high = name == "%clock_hi" || name == "%globaltimer_hi";
+    Handler fn = name == "%clock" || name == "%clock64" || name == "%clock_hi"
+                     ? clockHandler
+                 : name == "%globaltimer" || name == "%globaltimer_lo" || high
                      ? globalTimerHandler
                      : nullptr;
     bool wide = name == "%clock64" || name == "%globaltimer";
@@ -81,6 +83,7 @@ void decodeMov(Statement &s) {
       }
       s.inst.dst = s.dst(0, type);
       s.inst.dstWidth = wide ? 8 : 4;
+      s.inst.imm = high ? 32 : 0;
       s.emit(InstClass::Move, fn);
       return;
     }

@@ -230,6 +230,21 @@ void decodePrefetch(Statement &s) {
   s.emit(InstClass::Special, prefetchHandler);
 }
 
+/// applypriority is a hint about 128 bytes; discard destroys them.
+void decodeCacheLine(Statement &s) {
+  bool discards = s.ast.opcode == "discard";
+  Space space = s.take("global") ? Space::Global : Space::Generic;
+  uint64_t bytes = 0;
+  if (!s.take(discards ? "L2" : "L2::evict_normal") || !s.expectOperands(2) ||
+      !s.immediate(s.operand(1), bytes) || bytes != 128) {
+    s.fail("expected 128 bytes of .L2");
+    return;
+  }
+  s.address(s.operand(0), space);
+  s.builder.program->writesGlobal |= discards;
+  s.emit(InstClass::Special, discards ? discardHandler : prefetchHandler);
+}
+
 /// Ordering is sequential within a block here; the race check has rules of its
 /// own.
 void decodeFence(Statement &s) {
@@ -260,14 +275,32 @@ void decodeFence(Statement &s) {
 
 /// createpolicy makes a cache policy, which means nothing here.
 void decodeCreatePolicy(Statement &s) {
-  if (s.takeOneOf({"fractional", "range"}) != 0) {
-    s.fail("only createpolicy.fractional is supported");
+  int form = s.takeOneOf({"fractional", "range", "cvt"});
+  if (form < 0) {
+    s.fail("expected .fractional, .range or .cvt");
     return;
   }
+  if (form == 2 && !s.take("L2"))
+    s.fail("expected .L2");
+  if (form == 1)
+    s.take("global");
   s.takeCacheHints();
   Type type = s.needType();
-  if (!s.expectOperands(1, 2))
+  if (!s.expectOperands(form == 0   ? 1
+                        : form == 1 ? 4
+                                    : 2,
+                        form == 1 ? 4 : 2) ||
+      s.failed())
     return;
+  if (form == 1) {
+    // The range is not looked at.
+    s.address(s.operand(1), Space::Global);
+    s.src(2, Type::U32);
+    s.src(3, Type::U32);
+  } else if (form == 2) {
+    s.src(1, Type::B64);
+  }
+  s.inst = Inst();
   s.inst.dst = s.dst(0, type);
   s.inst.a = s.builder.constant(0, 8);
   s.emit(InstClass::Special, isa().move(8));
@@ -292,6 +325,8 @@ const DecodeEntry ptxsim::memoryDecoders[] = {
     {"red", decodeRed},
     {"prefetch", decodePrefetch},
     {"prefetchu", decodePrefetch},
+    {"applypriority", decodeCacheLine},
+    {"discard", decodeCacheLine},
     {"membar", decodeFence},
     {"fence", decodeFence},
     {"createpolicy", decodeCreatePolicy},

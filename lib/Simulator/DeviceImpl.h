@@ -40,6 +40,7 @@ public:
   mutable std::mutex lock;
   MemoryManager memory;
   std::vector<std::unique_ptr<LoadedModule>> modules;
+  uint32_t numLaunches = 0;
 };
 
 } // namespace ptxsim

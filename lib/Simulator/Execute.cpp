@@ -214,8 +214,8 @@ template <bool Observed> bool Turn::runGroup(LaneGroup group) {
     if (warp.yield || left == 0) {
       settle();
       putGroup(warp, pc, mask);
-      if (left == 0)
-        ++warp.rotation;
+      // What sleeps may wait for another group of its warp.
+      ++warp.rotation;
       return !warp.yield && budget > 0;
     }
     if (pc >= meeting) {

@@ -51,6 +51,7 @@ void storeHandler(Warp &, const Inst &, uint32_t);
 /// Parameters of the kernel are the same for all lanes.
 void loadParamHandler(Warp &, const Inst &, uint32_t);
 void prefetchHandler(Warp &, const Inst &, uint32_t);
+void discardHandler(Warp &, const Inst &, uint32_t);
 
 /// Address of a lane: register plus displacement, or the displacement alone.
 PTXSIM_INLINE uint64_t laneAddress(const Warp &warp, const Inst &inst,

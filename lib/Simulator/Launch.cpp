@@ -185,6 +185,7 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   launch.sharedBytes = program->staticSharedBytes + config.dynamicSharedBytes;
   launch.localStride = (uint64_t(program->localBytes) + 15) / 16 * 16;
   launch.tools = options.tools;
+  launch.gridId = ++device.numLaunches;
   launch.instrumented = decodeOptions.instrumented;
   launch.kernelName = info->name;
   launch.params.assign(info->paramBytes + 16, 0);

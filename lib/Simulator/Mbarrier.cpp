@@ -38,7 +38,8 @@ bool load(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
   if (!place)
     return false;
   memcpy(&barrier, place, 8);
-  if (barrier.mark == validMark && barrier.expected)
+  // Once everyone has dropped out nothing is expected, nor pending.
+  if (barrier.mark == validMark && (barrier.expected || !barrier.pending))
     return true;
   report(warp, inst, lane, SyncCheck, "mbarrier-uninitialised",
          "use of an mbarrier that has not been initialised", &address,
@@ -159,6 +160,8 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
         return;
       }
       barrier.pending -= value;
+      if (i.flags & MbarrierDrop)
+        barrier.expected -= value;
       release(w, address);
       advance(barrier);
       break;

@@ -93,9 +93,10 @@ void ptxsim::packHandler(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
-/// A clock that only needs to go forwards: it counts instructions.
+/// A clock that only needs to go forwards: it counts instructions. Inst::imm:
+/// bits left out below.
 void ptxsim::clockHandler(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t now = ++w.worker->clock;
+  uint64_t now = ++w.worker->clock >> i.imm;
   forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
 }
 
@@ -103,7 +104,8 @@ void ptxsim::globalTimerHandler(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t now =
       uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
                    std::chrono::steady_clock::now().time_since_epoch())
-                   .count());
+                   .count()) >>
+      i.imm;
   forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
 }
 

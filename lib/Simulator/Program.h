@@ -56,6 +56,7 @@ enum class Special : uint8_t {
   DynamicSmemSize,
   TotalSmemSize,
   IsExplicitCluster,
+  GridId,
   /// Address of the workspace that grid-wide barriers use, in two halves.
   GridWorkspaceHigh,
   GridWorkspaceLow

@@ -211,6 +211,8 @@ void Runner::fillSpecials(Block &block, Warp &warp) {
   const Dim3 &cluster = launch.clusterDim;
   auto perBlock = [&](Special special) -> uint32_t {
     switch (special) {
+    case Special::GridId:
+      return launch.gridId;
     case Special::NtidX:
       return config.block.x;
     case Special::NtidY:

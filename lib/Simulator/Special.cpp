@@ -48,6 +48,7 @@ const Special *ptxsim::findSpecial(std::string_view name) {
       {"%dynamic_smem_size", Special::DynamicSmemSize},
       {"%total_smem_size", Special::TotalSmemSize},
       {"%is_explicit_cluster", Special::IsExplicitCluster},
+      {"%gridid", Special::GridId},
       {"%envreg1", Special::GridWorkspaceHigh},
       {"%envreg2", Special::GridWorkspaceLow}};
   for (const Row &row : rows)

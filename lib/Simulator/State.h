@@ -165,6 +165,8 @@ struct Launch {
   uint32_t threadsPerBlock = 0;
   uint32_t warpsPerBlock = 0;
   uint32_t sharedBytes = 0;
+  /// Counts the launches of the device.
+  uint32_t gridId = 0;
   /// Local memory of a thread, rounded up.
   uint64_t localStride = 0;
   uint32_t tools = 0;

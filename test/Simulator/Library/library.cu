@@ -11,6 +11,7 @@
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/pipeline>
+#include <cuda/semaphore>
 #include <cuda/ptx>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -63,6 +64,65 @@ KERNEL barrier(const int *in, int *out) {
   cuda::memcpy_async(block, s, in, cuda::aligned_size_t<16>(sizeof s), bar);
   bar.arrive_and_wait();
   out[threadIdx.x] = s[127 - threadIdx.x];
+}
+
+// Lanes of one warp wait for each other, asleep.
+KERNEL semaphore(int *out) {
+  using Semaphore = cuda::binary_semaphore<cuda::thread_scope_block>;
+  __shared__ alignas(8) char room[sizeof(Semaphore)];
+  auto &free = *reinterpret_cast<Semaphore *>(room);
+  if (threadIdx.x == 0)
+    new (&free) Semaphore(1);
+  __syncthreads();
+  free.acquire();
+  out[0] += threadIdx.x + 1;
+  free.release();
+}
+
+// Half of the threads leave after the first phase.
+KERNEL drop(int *out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t == 0)
+    init(&bar, 64);
+  __syncthreads();
+  s[t] = t;
+  if (t >= 32) {
+    bar.arrive_and_drop();
+    return;
+  }
+  bar.arrive_and_wait();
+  int v = s[63 - t];
+  bar.arrive_and_wait();
+  s[t] = v * 2;
+  bar.arrive_and_wait();
+  out[t] = s[31 - t];
+}
+
+// What caches are told changes no value; a discarded line has none.
+KERNEL hints(const int *in, int *out) {
+  int t = threadIdx.x, v;
+  unsigned long long policy;
+  asm volatile("createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64"
+               " %0, [%1], 128, 256;" : "=l"(policy) : "l"(in));
+  asm volatile("createpolicy.cvt.L2.b64 %0, 0x10f0000000000000;" : "=l"(policy));
+  asm volatile("ld.global.L1::no_allocate.L2::cache_hint.b32 %0, [%1], %2;"
+               : "=r"(v) : "l"(in + t), "l"(policy));
+  asm volatile("prefetch.global.L2::evict_last [%0];\n"
+               "applypriority.global.L2::evict_normal [%0], 128;" ::"l"(in));
+  out[t] = 5;
+  __syncthreads();
+  if (t == 0)
+    asm volatile("discard.global.L2 [%0], 128;" ::"l"(out) : "memory");
+  __syncthreads();
+  __stcs(out + t, v + __ldcv(in + t) + __ldlu(in + t));
+}
+
+KERNEL packed(const unsigned *in, unsigned *out) {
+  unsigned a = in[threadIdx.x], b = in[threadIdx.x + 32], c = in[threadIdx.x + 64];
+  out[threadIdx.x] = __viaddmin_s16x2_relu(a, b, c);
+  out[32 + threadIdx.x] = __vimax_s32_relu(a, b);
 }
 
 KERNEL pipeline(const int *in, int *out, int n) {

@@ -50,6 +50,18 @@ same(got[4].reshape(2, 32),
 same(got[5].reshape(2, 32),
      ((warps[:, None] & 3) == (warps[:, :, None] & 3)).sum(2))
 
+same(run("semaphore", 1, 64, [], ["zero s32[1]"], tools="memcheck,synccheck")[0],
+     [64 * 65 // 2])
+same(run("drop", 1, 64, [], ["out s32[32]"])[0], (32 + np.arange(32)) * 2)
+same(run("hints", 1, 32, [x[:32]], ["out s32[32]"])[0], 3 * x[:32])
+word = rng.integers(0, 2**32, 96, dtype=np.uint32)
+word[:8] = [0, 0xffffffff, 0x80007fff, 0x7fff8000, 1, 0x10000, 0x80000000, 0x7fffffff]
+got = run("packed", 1, 32, [word], ["out u32[2,32]"])[0]
+a, b, c = (w.view(np.int16) for w in word.reshape(3, 32))
+same(got[0].view(np.int16), np.maximum(np.minimum(a + b, c), 0))
+a, b, c = word.view(np.int32).reshape(3, 32)
+same(got[1].view(np.int32), np.maximum(np.maximum(a, b), 0))
+
 for blocks in (1, 4):
     n = blocks * 64
     # The race check knows no barriers of the whole grid made of atomics.
