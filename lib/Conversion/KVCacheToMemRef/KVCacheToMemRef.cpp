@@ -102,6 +102,8 @@ struct ConvertKVCacheToMemRefPass
     if (failed(applyPartialConversion(root, target, std::move(patterns))))
       return signalPassFailure();
     root->walk(markInvariantReads);
+    if (failed(lowerHostPrintf(getOperation())))
+      return signalPassFailure();
   }
 };
 } // namespace

@@ -7,6 +7,7 @@
 #ifndef LIB_CONVERSION_KVCACHETOMEMREF_PATTERNS_H
 #define LIB_CONVERSION_KVCACHETOMEMREF_PATTERNS_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/DialectConversion.h"
 
 namespace mlir::kvcache {
@@ -27,6 +28,10 @@ void populateSignaturePatterns(RewritePatternSet &patterns,
 /// Reports, in the words of a user, what cannot be lowered: dialect types
 /// inside other types, and operations that do not know what to do with them.
 LogicalResult checkLowerable(Operation *root);
+
+/// Lowers `gpu.printf` outside of kernels, by which checks report, to a call of
+/// dprintf to stderr.
+LogicalResult lowerHostPrintf(ModuleOp module);
 
 } // namespace mlir::kvcache
 

@@ -112,8 +112,7 @@ void checkStretch(RuntimeChecks &check, LayoutAttr layout,
 
 /// Two codes of f4E2M1FN share a byte, which the first of a pair starts.
 void checkEven(RuntimeChecks &check, Value dim) {
-  check.require(check.b.createOrFold<arith::RemUIOp>(dim, check.constant(2)),
-                Predicate::eq, check.constant(0), "expected an even 'dim'");
+  check.requireMultiple(dim, 2, "expected an even 'dim'");
 }
 
 void checkHead(RuntimeChecks &check, LayoutAttr layout, Value head) {
@@ -167,10 +166,9 @@ struct PopulateChecks : public Checks<PopulateOp, PopulateChecks> {
     checkBatch(check, op.getSource(), op.getBatch());
     checkToken(check, op.getSource(), op.getToken(), count, pageSize);
     int64_t step = std::min(count, pageSize);
-    check.require(check.b.createOrFold<arith::RemUIOp>(op.getToken(),
-                                                       check.constant(step)),
-                  Predicate::eq, check.constant(0),
-                  "expected 'token' to be a multiple of " + Twine(step));
+    check.requireMultiple(op.getToken(), step,
+                          "expected 'token' to be a multiple of " +
+                              Twine(step));
   }
 };
 

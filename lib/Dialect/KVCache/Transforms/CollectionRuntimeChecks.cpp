@@ -43,7 +43,8 @@ void checkTable(RuntimeChecks &check, StringRef name, const Buffer &table) {
   Value oneRow = check.compare(batch, Predicate::ule, one);
   check.require(check.b.createOrFold<arith::OrIOp>(
                     oneRow, check.compare(stride, Predicate::sge, columns)),
-                "expected stride 0 (B) of '" + name + "' to be at least M");
+                "expected stride 0 (B) of '" + name + "' to be at least M",
+                {stride, columns});
   // A product could wrap; a quotient cannot.
   Value row = check.b.createOrFold<arith::SelectOp>(oneRow, columns, stride);
   Value entries = check.b.createOrFold<arith::DivUIOp>(
@@ -79,7 +80,8 @@ void checkPool(RuntimeChecks &check, StringRef name, const Buffer &pool,
         check.b.createOrFold<arith::OrIOp>(
             single, check.compare(pool.strides[dim], Predicate::eq, expected)),
         "expected stride " + Twine(dim) + " (" + dims[dim] + ") of '" + name +
-            "' to be packed; only pages may be padded");
+            "' to be packed; only pages may be padded",
+        {pool.strides[dim], expected});
   }
   Value pitch = pool.strides[0];
   // A pitch that is a multiple of what pages are padded to, and at least a
@@ -88,9 +90,8 @@ void checkPool(RuntimeChecks &check, StringRef name, const Buffer &pool,
                 "expected a page pitch (stride 0) of '" + name +
                     "' of at least a packed page");
   int64_t multiple = layout.isBytes ? layout.pitchMultiple : layout.rowSize();
-  check.require(
-      check.b.createOrFold<arith::RemUIOp>(pitch, check.constant(multiple)),
-      Predicate::eq, check.constant(0),
+  check.requireMultiple(
+      pitch, multiple,
       "expected the page pitch (stride 0) of '" + name +
           "' to be a multiple of " + (layout.isBytes ? "" : "a row of ") +
           Twine(multiple) + (layout.isBytes ? " bytes" : " elements"));
@@ -100,11 +101,9 @@ void checkPool(RuntimeChecks &check, StringRef name, const Buffer &pool,
           check.value(memref::ExtractStridedMetadataOp(pool.metadata)
                           .getConstifiedMixedOffset()),
           check.constant(layout.poolBytes())));
-  check.require(check.b.createOrFold<arith::RemUIOp>(
-                    address, check.constant(poolAlignment)),
-                Predicate::eq, check.constant(0),
-                "expected '" + name + "' to be aligned to " +
-                    Twine(poolAlignment) + " bytes");
+  check.requireMultiple(address, poolAlignment,
+                        "expected '" + name + "' to be aligned to " +
+                            Twine(poolAlignment) + " bytes");
 }
 
 struct GetPagedCacheChecks

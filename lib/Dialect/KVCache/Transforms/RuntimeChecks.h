@@ -12,6 +12,13 @@
 
 namespace mlir::kvcache {
 
+/// Asserts `condition` on the host or in a kernel, with `message`. Before it
+/// fails, `expectation` is printed with the location and the numbers that broke
+/// it: "file:line:column: error: <expectation>, got <a> and <b>". Numbers are
+/// `index` or signless integers. What folds to true leaves nothing.
+void emitAssert(ImplicitLocOpBuilder &b, Value condition, StringRef message,
+                const Twine &expectation, ValueRange numbers);
+
 /// Builds assertions about `index` values. What folds to true leaves nothing.
 class RuntimeChecks {
 public:
@@ -21,13 +28,17 @@ public:
                 MessageFn message)
       : b(loc, builder), op(op), message(message) {}
 
-  /// Asserts `condition`; `text` says what was expected.
-  void require(Value condition, const Twine &text);
+  /// Asserts `condition`; `text` says what was expected, and `numbers` are what
+  /// was found.
+  void require(Value condition, const Twine &text, ValueRange numbers = {});
   /// Asserts `a predicate b`.
   void require(Value a, arith::CmpIPredicate predicate, Value b,
                const Twine &text) {
-    require(compare(a, predicate, b), text);
+    require(compare(a, predicate, b), text, {a, b});
   }
+
+  /// Asserts that `number` is a multiple of `factor`.
+  void requireMultiple(Value number, int64_t factor, const Twine &text);
 
   Value constant(int64_t value);
   /// A size or stride as a value.

@@ -6,20 +6,53 @@
 
 #include "kvcache/Dialect/KVCache/Transforms/RuntimeOpVerification.h"
 
+#include "Instrument.h"
 #include "RuntimeChecks.h"
 
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
 
-void RuntimeChecks::require(Value condition, const Twine &text) {
+void mlir::kvcache::emitAssert(ImplicitLocOpBuilder &b, Value condition,
+                               StringRef message, const Twine &expectation,
+                               ValueRange numbers) {
   if (matchPattern(condition, m_One()))
     return;
-  cf::AssertOp::create(b, condition, message(op, text.str()));
+  if (!numbers.empty()) {
+    std::string text = locationText(b.getLoc()) + ": error: ";
+    std::string format;
+    // A name of a file may hold what printf would take for a conversion.
+    for (char c : text + expectation.str())
+      format += c == '%' ? "%%" : std::string(1, c);
+    for (auto [place, number] : llvm::enumerate(numbers))
+      format += (place == 0 ? ", got " : " and ") +
+                std::string(number.getType().isInteger(32) ? "%d" : "%lld");
+    Value broken = arith::XOrIOp::create(
+        b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    auto report = scf::IfOp::create(b, broken, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(report.thenBlock());
+    gpu::PrintfOp::create(b, format + "\n", numbers);
+  }
+  cf::AssertOp::create(b, condition, message);
+}
+
+void RuntimeChecks::require(Value condition, const Twine &text,
+                            ValueRange numbers) {
+  emitAssert(b, condition, message(op, text.str()),
+             "'" + op->getName().getStringRef() + "' op " + text, numbers);
+}
+
+void RuntimeChecks::requireMultiple(Value number, int64_t factor,
+                                    const Twine &text) {
+  Value rest = b.createOrFold<arith::RemUIOp>(number, constant(factor));
+  require(compare(rest, arith::CmpIPredicate::eq, constant(0)), text, number);
 }
 
 Value RuntimeChecks::constant(int64_t value) {
@@ -43,6 +76,7 @@ void mlir::kvcache::registerRuntimeVerifiableOpInterfaceExternalModels(
     attachAccessRuntimeChecks(context);
     attachPageRuntimeChecks(context);
     context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
-                         memref::MemRefDialect>();
+                         gpu::GPUDialect, memref::MemRefDialect,
+                         scf::SCFDialect>();
   });
 }

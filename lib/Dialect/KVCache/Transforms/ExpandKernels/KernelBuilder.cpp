@@ -8,15 +8,14 @@
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "../Instrument.h"
+#include "../RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -137,8 +136,8 @@ Value mlir::kvcache::sizeOf(ImplicitLocOpBuilder &host, Value memref,
 static void require(ImplicitLocOpBuilder &host, arith::CmpIPredicate predicate,
                     Value a, Value b, const Twine &what) {
   Value holds = host.createOrFold<arith::CmpIOp>(predicate, a, b);
-  if (!matchPattern(holds, m_One()))
-    cf::AssertOp::create(host, holds, ("expected " + what).str());
+  emitAssert(host, holds, ("expected " + what).str(), "expected " + what,
+             {a, b});
 }
 
 void mlir::kvcache::requireSame(ImplicitLocOpBuilder &host, Value a, Value b,
