@@ -39,7 +39,7 @@ func.func @dynamic(%blocks: memref<?x2x?x16x2x64xf8E4M3FN, strided<[?, ?, ?, ?, 
 // CHECK-LABEL: func @static
 func.func @static(%blocks: memref<9x2x3x16x2x64xf8E4M3FN>, %lengths: memref<4xi32>, %table: memref<4x8xi32>, %max: memref<1xi32>, %scales: memref<9x2x3x16x2x2xf32>) -> !kvcache.cache<value, #kv> {
   %layer = arith.constant 2 : index
-  // CHECK-COUNT-2: aligned to 16 bytes
+  // CHECK-COUNT-2: cf.assert {{.*}}aligned to 16 bytes
   // CHECK-NOT: cf.assert
   // CHECK: kvcache.get_paged_cache
   %c = kvcache.get_paged_cache blocks(%blocks : memref<9x2x3x16x2x64xf8E4M3FN>) lengths(%lengths : memref<4xi32>) table(%table : memref<4x8xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) scales(%scales : memref<9x2x3x16x2x2xf32>) : !kvcache.collection<#kv>
