@@ -56,6 +56,14 @@ if clang:
         # Without a CUDA toolkit clang takes an old PTX version.
         "-nocudainc --cuda-feature=+ptx80 -S -Wno-unknown-cuda-version -g0"))
 
+for tool in ("clang-format", "clang-tidy"):
+    path = shutil.which(f"{tool}-22") or shutil.which(tool, path=config.llvm_tools_dir)
+    if path:
+        config.available_features.add(tool)
+        config.substitutions.append(("%" + tool.replace("-", "_"), path))
+# Under clang-tidy a file takes ten seconds.
+config.substitutions.append(("%tidy_share", "1" if lit_config.params.get("long") else "16"))
+
 # A terminal for what shows progress on one; a bare chroot has none.
 try:
     for end in os.openpty():
@@ -63,6 +71,19 @@ try:
     config.available_features.add("pty")
 except OSError:
     pass
+
+# Builds that watch themselves (tools/check --sanitize, --coverage).
+variant = lit_config.params.get("variant")
+if variant == "sanitize":
+    # Programs that load our libraries start without the sanitizers' runtime.
+    config.environment["LD_PRELOAD"] = subprocess.run(
+        [clang, "-print-file-name=libclang_rt.asan-x86_64.so"],
+        check=True, capture_output=True, text=True).stdout.strip()
+    # Containers of LLVM's libraries, which are not watched, look torn.
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0:detect_container_overflow=0"
+elif variant == "coverage":
+    config.environment["LLVM_PROFILE_FILE"] = os.path.join(
+        config.kvcache_obj_root, "profiles", "%4m.profraw")
 
 # Reference numbers of narrow floats.
 if subprocess.run(

@@ -17,6 +17,8 @@ needed="
 cmake           cmake
 ninja-build     ninja
 clang-22        clang++-22
+clang-format-22 clang-format-22
+clang-tidy-22   clang-tidy-22
 lld-22          ld.lld-22
 llvm-22-dev     $llvm/lib/cmake/llvm/LLVMConfig.cmake
 libmlir-22-dev  $llvm/lib/cmake/mlir/MLIRConfig.cmake
@@ -30,6 +32,39 @@ python3         python3
 python3-venv    python3:ensurepip
 python3-dev     python3-config
 "
+
+# Flags of a build that is not the usual one.
+variant_flags=()
+
+# use_variant sanitize|coverage: build apart, with the flags of that.
+use_variant() {
+  local flags
+  build=$root/build-$1
+  log=$build/setup.log
+  case $1 in
+  # LLVM's libraries have neither RTTI nor the sanitizers' view of containers.
+  sanitize) flags="-fsanitize=address,undefined -fno-sanitize=vptr,function"
+    flags+=" -fno-sanitize-recover=all -shared-libsan -fno-omit-frame-pointer -g1" ;;
+  coverage) flags="-fprofile-instr-generate -fcoverage-mapping" ;;
+  esac
+  variant_flags=("-DCMAKE_C_FLAGS=$flags" "-DCMAKE_CXX_FLAGS=$flags"
+    -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1
+    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,-rpath,$llvm/lib/clang/22/lib/linux"
+    -DKVCACHE_SANITIZE=OFF)
+}
+
+# Prints a line a folder from the profiles that the tests left.
+report_coverage() {
+  local objects=()
+  "$llvm/bin/llvm-profdata" merge -sparse "$build"/profiles/*.profraw \
+    -o "$build/coverage.profdata" || die "no profiles to read in $build/profiles"
+  for object in "$build"/bin/* "$build"/lib/*.so; do
+    [ -L "$object" ] || objects+=(-object "$object")
+  done
+  "$llvm/bin/llvm-cov" report "${objects[@]}" \
+    -instr-profile="$build/coverage.profdata" \
+    -ignore-filename-regex='(^/usr/|\.inc$|/test/)' 2>/dev/null
+}
 
 die() {
   printf '\n%s: error: %s\n' "$script" "$*" >&2
@@ -151,8 +186,9 @@ configure() {
   [ -f "$build/CMakeCache.txt" ] || compilers=(
     -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
     -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
-    -DLLVM_USE_LINKER=lld-22 -DCMAKE_BUILD_TYPE=Release)
-  step "configuring" cmake -G Ninja -S "$root" -B "$build" "${compilers[@]}" \
+    -DLLVM_USE_LINKER=lld-22 -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_COMPILE_WARNING_AS_ERROR=ON)
+  step "configuring" cmake -G Ninja -S "$root" -B "$build" "${compilers[@]}" "${variant_flags[@]}" \
     -DLLVM_EXTERNAL_LIT="$lit" -DPython3_EXECUTABLE="$python" ||
     die "cmake failed; see $log"
 }
