@@ -128,9 +128,7 @@ Error ProgramArguments::readMemRef(MemRefType type, Argument &argument) {
 void ProgramArguments::describe(Argument &argument, char *begin,
                                 llvm::ArrayRef<int64_t> shape) {
   size_t rank = shape.size();
-  int64_t data;
-  static_assert(sizeof(begin) == sizeof(data));
-  std::memcpy(&data, &begin, sizeof(data));
+  int64_t data = reinterpret_cast<intptr_t>(begin);
   argument.words.assign(3 + 2 * rank, 0);
   argument.words[0] = argument.words[1] = data;
   int64_t stride = 1;

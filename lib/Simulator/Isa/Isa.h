@@ -170,10 +170,10 @@ const Isa &isa();
 
 namespace base {
 extern const Isa table;
-}
+} // namespace base
 namespace v3 {
 extern const Isa table;
-}
+} // namespace v3
 
 namespace PTXSIM_ISA {
 Handler integerHandler(IntOp op, Type type);

@@ -234,12 +234,9 @@ void HeaderWriter::writeStep(const LaunchStep &step, unsigned launch) {
     os << ");\n";
   } else {
     const RecordedKernel &kernel = record.kernels[step.kernel];
-    auto triple = [&](StringRef name, ArrayRef<const Expr *> exprs) {
-      os << pad << "  int64_t " << name << "[3];\n";
-    };
     os << pad << "{\n";
-    triple("grid", step.grid);
-    triple("block", step.block);
+    for (StringRef name : {"grid", "block"})
+      os << pad << "  int64_t " << name << "[3];\n";
     if (kernel.blockSize)
       os << pad
          << formatv("  static const int64_t made_for[] = {{{0}, {1}, {2}};\n",

@@ -9,7 +9,7 @@
 
 namespace mlir {
 class RewritePatternSet;
-}
+} // namespace mlir
 
 namespace mlir::kvcache {
 

@@ -11,7 +11,7 @@
 
 namespace mlir {
 class ModuleOp;
-}
+} // namespace mlir
 
 namespace mlir::kvcache {
 

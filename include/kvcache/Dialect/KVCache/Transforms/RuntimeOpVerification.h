@@ -9,7 +9,7 @@
 
 namespace mlir {
 class DialectRegistry;
-}
+} // namespace mlir
 
 namespace mlir::kvcache {
 
