@@ -27,7 +27,7 @@ struct TemporaryFolder {
 
   ~TemporaryFolder() {
     if (made)
-      llvm::sys::fs::remove_directories(path);
+      (void)llvm::sys::fs::remove_directories(path);
   }
   std::string file(StringRef name) const {
     llvm::SmallString<128> result(path);

@@ -67,7 +67,7 @@ public:
               int64_t headSize, bool isPacked, int64_t alignment,
               const std::optional<Rotation> &rotation = std::nullopt,
               const std::optional<Normalisation> &norm = std::nullopt)
-      : b(b), tensor(tensor), heads(heads), headSize(headSize),
+      : b(b), tensor(std::move(tensor)), heads(heads), headSize(headSize),
         isPacked(isPacked), alignment(alignment), rotation(rotation),
         norm(norm) {}
 
