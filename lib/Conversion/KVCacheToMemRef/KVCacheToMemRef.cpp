@@ -92,7 +92,8 @@ struct ConvertKVCacheToMemRefPass
 
     ConversionTarget target(getContext());
     target.addIllegalDialect<KVCacheDialect>();
-    target.addLegalOp<TableReadOp, ByteViewOp, ScaleLimitOp, HasWgmmaOp>();
+    target.addLegalOp<TableReadOp, ByteViewOp, ScaleLimitOp, HasWgmmaOp,
+                      DecodeScaledOp, DecodedUnitOp, RestoreNaNOp>();
     target.markUnknownOpDynamicallyLegal([&](Operation *op) {
       if (auto func = dyn_cast<FunctionOpInterface>(op))
         return converter.isLegal(func.getArgumentTypes()) &&

@@ -126,6 +126,13 @@ Value encodeRowByPermute(CodecBuilder &b, Value wide, Type narrowType);
 /// where there may be some, else a number.
 Value decodeScaledRowByPermute(CodecBuilder &b, Value codes, bool mayBeNaN);
 
+/// Codes of e4m3 to f16, 2^-8 times the number; NaN becomes what 480 would.
+Value decodeScaledRowToF16(CodecBuilder &b, Value codes);
+
+/// `pair` of f16, NaN where one of the pairs of such numbers has what NaN
+/// became.
+Value restoreScaledNaN(CodecBuilder &b, Value pair, ValueRange scaled);
+
 /// Rows of all formats that the chip converts.
 Value decodeRowByCvt(CodecBuilder &b, Value codes, Type wideType);
 Value encodeRowByCvt(CodecBuilder &b, Value wide, Type narrowType,

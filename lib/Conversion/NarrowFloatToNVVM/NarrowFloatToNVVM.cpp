@@ -494,6 +494,32 @@ static void reassociateProducts(Operation *root,
   }
 }
 
+/// Decodes codes of e4m3 to a 256th, where that is cheaper, and tells so.
+static void lowerScaledDecoding(Operation *root,
+                                const std::optional<Chip> &chip) {
+  root->walk([&](Operation *op) {
+    if (!isa<DecodeScaledOp, DecodedUnitOp, RestoreNaNOp>(op))
+      return;
+    OpBuilder builder(op);
+    CodecBuilder b(op->getLoc(), builder);
+    bool isScaled = permutesE4M3(op, chip);
+    Value result;
+    if (auto decode = dyn_cast<DecodeScaledOp>(op))
+      // Otherwise a conversion like any other.
+      result = isScaled ? decodeScaledRowToF16(b, decode.getCodes())
+                        : arith::ExtFOp::create(b, decode.getType(),
+                                                decode.getCodes());
+    else if (auto restore = dyn_cast<RestoreNaNOp>(op))
+      result = isScaled ? restoreScaledNaN(b, restore.getNumber(),
+                                           restore.getDecoded())
+                        : restore.getNumber();
+    else
+      result = b.constantFloat(b.getF32Type(), isScaled ? 256.0 : 1.0);
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  });
+}
+
 /// Tells up to which scales that gives the same.
 static void lowerScaleLimits(Operation *root, const std::optional<Chip> &chip) {
   root->walk([&](ScaleLimitOp op) {
@@ -542,6 +568,7 @@ public:
 
     reassociateProducts(root, options.chip);
     lowerScaleLimits(root, options.chip);
+    lowerScaledDecoding(root, options.chip);
     RewritePatternSet patterns(&getContext());
     populateNarrowFloatToNVVMPatterns(patterns, options);
     ConversionTarget target(getContext());

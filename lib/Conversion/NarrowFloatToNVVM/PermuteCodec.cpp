@@ -55,15 +55,17 @@ static Value multiplyPair(CodecBuilder &b, Value pair, double factor) {
                b.constantFloat(type, -0.0));
 }
 
-/// Puts NaN where `pair`, numbers times 2^`exponent`, has 480. That is the only
-/// one that overflows when 448 is stretched to the lane's largest power of two:
-/// the infinity times zero is NaN, everything else times zero is a zero to add.
-static Value restoreNaN(CodecBuilder &b, Value pair, int exponent) {
+/// Puts NaN to `pair` where `numbers`, times 2^`exponent`, have 480. That is
+/// the only one that overflows when 448 is stretched to the lane's largest
+/// power of two: the infinity times zero is NaN, everything else times zero is
+/// a zero to add.
+static Value restoreNaN(CodecBuilder &b, Value pair, Value numbers,
+                        int exponent) {
   Type type = pair.getType();
   int laneBias = getElementTypeOrSelf(type).isBF16() ? 127 : 15;
   // 448 * 1.09375 stays below the power of two that 480 * 1.09375 passes.
   Value stretched =
-      multiplyPair(b, pair, std::ldexp(1.09375, laneBias - 8 - exponent));
+      multiplyPair(b, numbers, std::ldexp(1.09375, laneBias - 8 - exponent));
   return b.fma(stretched, b.constantFloat(type, 0.0), pair);
 }
 
@@ -72,8 +74,8 @@ static Value decodeE4M3Pair(CodecBuilder &b, Value word, unsigned pair,
                             Type lane) {
   int laneBias = lane.isBF16() ? 127 : 15;
   Value scaled = placeE4M3Pair(b, word, pair, lane);
-  return restoreNaN(b, multiplyPair(b, scaled, std::ldexp(1.0, laneBias - 7)),
-                    /*exponent=*/0);
+  Value numbers = multiplyPair(b, scaled, std::ldexp(1.0, laneBias - 7));
+  return restoreNaN(b, numbers, numbers, /*exponent=*/0);
 }
 
 Value mlir::kvcache::narrow_float::decodeScaledRowByPermute(CodecBuilder &b,
@@ -85,11 +87,39 @@ Value mlir::kvcache::narrow_float::decodeScaledRowByPermute(CodecBuilder &b,
     for (unsigned pair = 0; pair < 2; ++pair) {
       Value scaled = placeE4M3Pair(b, word, pair, b.getF16Type());
       if (mayBeNaN)
-        scaled = restoreNaN(b, scaled, /*exponent=*/-8);
+        scaled = restoreNaN(b, scaled, scaled, /*exponent=*/-8);
       pairs.push_back(convertPair(b, scaled, f32));
     }
   pairs.truncate((getRowLength(codes) + 1) / 2);
   return packPairs(b, pairs, getTypeLike(codes, f32));
+}
+
+Value mlir::kvcache::narrow_float::decodeScaledRowToF16(CodecBuilder &b,
+                                                        Value codes) {
+  Type f16 = b.getF16Type();
+  SmallVector<Value> pairs;
+  for (Value word : unpackCodes(b, codes))
+    for (unsigned pair = 0; pair < 2; ++pair)
+      pairs.push_back(placeE4M3Pair(b, word, pair, f16));
+  pairs.truncate((getRowLength(codes) + 1) / 2);
+  return packPairs(b, pairs, getTypeLike(codes, f16));
+}
+
+Value mlir::kvcache::narrow_float::restoreScaledNaN(CodecBuilder &b, Value pair,
+                                                    ValueRange scaled) {
+  auto call = [&](StringRef intrinsic, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(
+               b, pair.getType(), b.getStringAttr(intrinsic), operands)
+        .getResult(0);
+  };
+  // The magnitude of NaN's number is the largest of all.
+  Value largest;
+  for (Value number : scaled) {
+    number = call("llvm.fabs", number);
+    largest =
+        largest ? call("llvm.maxnum", ValueRange{largest, number}) : number;
+  }
+  return largest ? restoreNaN(b, pair, largest, /*exponent=*/-8) : pair;
 }
 
 /// An e5m2 code is the upper byte of its f16.

@@ -82,4 +82,27 @@ gpu.module @m {
     %0 = kvcache.scale_limit : f32
     return %0 : f32
   }
+
+  // A 256th of the numbers, whose NaN is looked for in the largest of several:
+  // 480 overflows. Or numbers as they are.
+  // CHECK-LABEL: func.func @scaled
+  // CHECK-NOT: llvm.intr.fma
+  // CHECK: llvm.call_intrinsic "llvm.fabs"(%{{.*}}) : (vector<2xf16>) -> vector<2xf16>
+  // CHECK: llvm.call_intrinsic "llvm.fabs"
+  // CHECK: llvm.call_intrinsic "llvm.maxnum"(%{{.*}}, %{{.*}}) : (vector<2xf16>, vector<2xf16>) -> vector<2xf16>
+  // CHECK-COUNT-2: llvm.intr.fma({{.*}}) : (vector<2xf16>
+  // CHECK-NOT: llvm.intr.fma
+  // CHECK: arith.constant 2.560000e+02 : f32
+  // CHECK: return
+  // CVT-LABEL: func.func @scaled
+  // CVT-NOT: llvm.fabs
+  // CVT: arith.constant 1.000000e+00 : f32
+  func.func @scaled(%codes: vector<4xf8E4M3FN>) -> (vector<4xf16>, vector<2xf16>, f32) {
+    %0 = kvcache.decode_scaled %codes : vector<4xf8E4M3FN> to vector<4xf16>
+    %1 = vector.extract_strided_slice %0 {offsets = [0], sizes = [2], strides = [1]} : vector<4xf16> to vector<2xf16>
+    %2 = vector.extract_strided_slice %0 {offsets = [2], sizes = [2], strides = [1]} : vector<4xf16> to vector<2xf16>
+    %3 = kvcache.restore_nan %2 of %1, %2 : vector<2xf16>
+    %4 = kvcache.decoded_unit : f32
+    return %0, %3, %4 : vector<4xf16>, vector<2xf16>, f32
+  }
 }

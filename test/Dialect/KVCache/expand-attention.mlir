@@ -56,8 +56,11 @@ func.func @gqa(%blocks: memref<?x2x?x16x8x128xbf16>, %lengths: memref<?xi32>, %t
 // CHECK: scf.for
 // CHECK: kvcache.block_id {{.*}} : !kvcache.mha_operand<key, #kv>
 // CHECK: kvcache.block_id {{.*}} : !kvcache.scales_mha_operand<key, #kv>
-// CHECK: arith.extf {{.*}} : vector<4xf8E4M3FN> to vector<4xf16>
-// CHECK-COUNT-8: nvvm.mma.sync
+// CHECK: kvcache.decode_scaled {{.*}} : vector<4xf8E4M3FN> to vector<4xf16>
+// CHECK-COUNT-7: nvvm.mma.sync
+// A token's NaN goes to the last of its numbers, of two tokens.
+// CHECK-COUNT-2: kvcache.restore_nan {{.*}} of {{%[0-9]+(, %[0-9]+)+}} : vector<2xf16>
+// CHECK-NEXT: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
 // CHECK-COUNT-2: movmatrix.sync.aligned.m8n8.trans.b16
 // CHECK-COUNT-8: nvvm.mma.sync
@@ -88,5 +91,24 @@ func.func @codes(%k: !kvcache.cache<key, #own>, %v: !kvcache.cache<value, #own>,
 func.func @latents(%k: !kvcache.cache<key, #mla>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %offsets: memref<?xi32>) {
   kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #mla>)
       into(%out : memref<?x16x512xbf16>) ragged(%offsets : memref<?xi32>)
+  return
+}
+
+// -----
+
+// The start of a window is a difference, which must not become the sum with a
+// negative constant that does not wrap, unsigned: such a sum always does.
+
+#narrow = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 24>
+
+// CHECK-LABEL: gpu.module @window_paged_attention
+// CHECK-NOT: arith.addi %{{.*}}, %c-{{[0-9]+}}_i32 overflow<{{.*}}nuw{{.*}}>
+// CHECK: arith.addi %{{.*}}, %c-185_i32 : i32
+// CHECK-NOT: arith.addi %{{.*}}, %c-{{[0-9]+}}_i32 overflow<{{.*}}nuw{{.*}}>
+// CHECK-LABEL: func.func @window(
+func.func @window(%k: !kvcache.cache<key, #narrow>, %v: !kvcache.cache<value, #narrow>, %q: memref<?x8x64xbf16>,
+                  %out: memref<?x8x64xbf16>, %offsets: memref<?xi32>) {
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #narrow>, !kvcache.cache<value, #narrow>)
+      into(%out : memref<?x8x64xbf16>) ragged(%offsets : memref<?xi32>) {window = 200 : i64}
   return
 }

@@ -267,3 +267,84 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memr
       into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>) slots(%s : memref<?xi64>)
   return
 }
+
+// -----
+
+#kv = #kvcache.layout<f32, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected a cache of bf16, f16, f8E4M3FN or i8, got 'f32'}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected a cache of 'bf16' without scales, got scales of 'f32'}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected 'q' of 'bf16', got 'f16'}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 128>, placement = inline, rope = <bf16, size = 64>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected one scale a token, got 4; make the granularity the head size, 576}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>, %s: memref<?x8xf32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected dimension 1 (Hq) of 'q_scales' to be 16, got 8}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>) q_scales(%s : memref<?x8xf32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 64>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected a cache of 'bf16' without scales, got scales of 'f32'}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 16>, placement = inline, rope = <bf16, size = 16>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected a layout whose heads are quantised as a whole, got a tail of 16 of 64 elements; use kvcache.mla_decode}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#a = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+#b = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 32>
+func.func @f(%k: !kvcache.cache<key, #a>, %v: !kvcache.cache<value, #b>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected keys and values of one layout, got #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16> and #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 32>}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #a>, !kvcache.cache<value, #b>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}

@@ -369,3 +369,14 @@ func.func @tensors(%x: tensor<4xf32>, %y: tensor<?xi8>, %b: i8, %i: index) -> te
   }
   return %w : tensor<?xi8>
 }
+
+// CHECK-LABEL: func @scaled_codes
+func.func @scaled_codes(%codes: vector<4xf8E4M3FN>, %x: vector<2xf16>) -> (vector<4xf16>, vector<2xf16>, f32) {
+  // CHECK: kvcache.decode_scaled %{{.*}} : vector<4xf8E4M3FN> to vector<4xf16>
+  %0 = kvcache.decode_scaled %codes : vector<4xf8E4M3FN> to vector<4xf16>
+  // CHECK: kvcache.restore_nan %{{.*}} of %{{.*}}, %{{.*}} : vector<2xf16>
+  %1 = kvcache.restore_nan %x of %x, %x : vector<2xf16>
+  // CHECK: kvcache.decoded_unit : f32
+  %2 = kvcache.decoded_unit : f32
+  return %0, %1, %2 : vector<4xf16>, vector<2xf16>, f32
+}

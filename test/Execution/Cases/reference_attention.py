@@ -34,7 +34,7 @@ def tokens_of_sequence(pools, inputs, side, layer, b, tokens):
 
 def softmax_sum(exponents, values, sink=-np.inf):
     """The weighted mean of `values` [n, d] and the log-sum-exp, sink counted."""
-    most = max([sink, *exponents])
+    most = np.max([sink, *exponents])
     if most == -np.inf:
         return np.zeros(values.shape[1:]), -np.inf
     weights = np.exp(exponents - most)

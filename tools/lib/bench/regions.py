@@ -55,9 +55,11 @@ def spills(opcodes):
     return sum(o.split(".")[0] in ("LDL", "STL") for o in opcodes)
 
 
-def _bytes(opcodes):
+def _payload(opcodes, widest):
+    """Bytes that move, without look-ups beside wide accesses."""
     both = loads(opcodes) + stores(opcodes)
-    return sum(width * count for width, count in both.items())
+    return sum(width * count for width, count in both.items()
+               if width >= 8 or widest < 16)
 
 
 def whole(kernel):
@@ -65,9 +67,11 @@ def whole(kernel):
 
 
 def hot(kernel):
-    """The loop that moves most bytes; the whole kernel where no loop moves what
-    its widest loads do."""
+    """The loop that moves most payload, the shortest of such, of those that load
+    it; the whole kernel where there is none."""
     labels = {label: i for i, (label, _, _) in enumerate(kernel.body) if label}
+    everything = whole(kernel)
+    widest = max(loads(everything.opcodes), default=0)
     best = None
     for end, (_, opcode, operands) in enumerate(kernel.body):
         target = opcode and opcode.startswith("BRA") and re.search(
@@ -76,15 +80,12 @@ def hot(kernel):
         if begin is None or begin >= end:
             continue
         opcodes = [o for _, o, _ in kernel.body[begin:end + 1] if o]
-        rank = (_bytes(opcodes), -len(opcodes))
+        if widest >= 16 and max(loads(opcodes), default=0) < 8:
+            continue
+        rank = (_payload(opcodes, widest), -len(opcodes))
         if rank[0] and (best is None or rank > best[0]):
             best = rank, Region(opcodes, "loop")
-    everything = whole(kernel)
-    widest = max(loads(everything.opcodes), default=0)
-    if best and not (widest >= 16 and
-                     max(loads(best[1].opcodes), default=0) < 8):
-        return best[1]
-    return everything
+    return best[1] if best else everything
 
 
 def per_16_bytes(region):

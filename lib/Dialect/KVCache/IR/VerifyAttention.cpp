@@ -68,6 +68,29 @@ static LogicalResult verifyRows(Operation *op, Value q, Value out,
   return success();
 }
 
+/// Checks the dtypes of a cache that attention reads; the types that its
+/// queries may have.
+static FailureOr<SmallVector<Type>> verifyDtypes(Operation *op,
+                                                 LayoutAttr layout) {
+  Type dtype = layout.getDtype();
+  bool isWide = dtype.isBF16() || dtype.isF16();
+  if (!isWide && !isa<Float8E4M3FNType>(dtype) && !dtype.isInteger(8)) {
+    op->emitOpError("expected a cache of bf16, f16, f8E4M3FN or i8, got ")
+        << dtype;
+    return failure();
+  }
+  if (isWide && layout.isQuantized()) {
+    op->emitOpError("expected a cache of ")
+        << dtype << " without scales, got scales of " << layout.getScaleDtype();
+    return failure();
+  }
+  if (isWide)
+    return SmallVector<Type>{dtype};
+  MLIRContext *context = op->getContext();
+  return SmallVector<Type>{BFloat16Type::get(context),
+                           Float16Type::get(context)};
+}
+
 static LogicalResult verifyPolicy(Operation *op, OutOfRange policy) {
   if (policy == OutOfRange::skip)
     return op->emitOpError("expected the policy assume or trap, got skip: keys "
@@ -94,15 +117,9 @@ LogicalResult PagedAttentionOp::verify() {
       return emitOpError("expected keys and values of one layout, got ")
              << layout << " and " << type.getLayout();
   }
-  Type dtype = layout.getDtype();
-  bool isWide = dtype.isBF16() || dtype.isF16();
-  if (!isWide && !isa<Float8E4M3FNType>(dtype) && !dtype.isInteger(8))
-    return emitOpError("expected a cache of bf16, f16, f8E4M3FN or i8, got ")
-           << dtype;
-  if (isWide && layout.isQuantized())
-    return emitOpError("expected a cache of ")
-           << dtype << " without scales, got scales of "
-           << layout.getScaleDtype();
+  FailureOr<SmallVector<Type>> queryTypes = verifyDtypes(*this, layout);
+  if (failed(queryTypes))
+    return failure();
   if (layout.getRope())
     return emitOpError("expected a layout whose heads are quantised as a "
                        "whole, got a tail of ")
@@ -113,12 +130,8 @@ LogicalResult PagedAttentionOp::verify() {
     return emitOpError("expected a head size of 64, 80, 96, 128, 192 or 256, "
                        "got ")
            << layout.getHeadSize();
-  SmallVector<Type> queryTypes = {dtype};
-  if (!isWide)
-    queryTypes = {BFloat16Type::get(getContext()),
-                  Float16Type::get(getContext())};
   if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(), getSinks(),
-                        getLse(), getWorkspace(), layout, queryTypes,
+                        getLse(), getWorkspace(), layout, *queryTypes,
                         layout.getHeadSize())) ||
       failed(verifyPositive(*this, "scale", getScale())) ||
       failed(verifyPositive(*this, "softcap", getSoftcap())))
@@ -138,15 +151,9 @@ LogicalResult MLADecodeOp::verify() {
     return emitOpError("expected a cache of latents, with is_mla and 1 head, "
                        "got ")
            << layout.getNumHeads() << " heads of " << layout;
-  Type dtype = layout.getDtype();
-  bool isWide = dtype.isBF16() || dtype.isF16();
-  if (!isWide && !isa<Float8E4M3FNType>(dtype) && !dtype.isInteger(8))
-    return emitOpError("expected a cache of bf16, f16, f8E4M3FN or i8, got ")
-           << dtype;
-  if (isWide && layout.isQuantized())
-    return emitOpError("expected a cache of ")
-           << dtype << " without scales, got scales of "
-           << layout.getScaleDtype();
+  FailureOr<SmallVector<Type>> queryTypes = verifyDtypes(*this, layout);
+  if (failed(queryTypes))
+    return failure();
   if (layout.isQuantized() && layout.getScaleSlots() != 1)
     return emitOpError("expected one scale a token, got ")
            << layout.getScaleSlots() << "; make the granularity the head size, "
@@ -174,13 +181,9 @@ LogicalResult MLADecodeOp::verify() {
       return diag << "a dynamic size";
     return diag << valueSize;
   }
-  SmallVector<Type> queryTypes = {dtype};
-  if (!isWide)
-    queryTypes = {BFloat16Type::get(getContext()),
-                  Float16Type::get(getContext())};
   if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(),
                         /*sinks=*/Value(), getLse(), getWorkspace(), layout,
-                        queryTypes, valueSize)) ||
+                        *queryTypes, valueSize)) ||
       failed(verifyPositive(*this, "scale", getScale())))
     return failure();
   int64_t heads = getQueryHeads();

@@ -91,4 +91,62 @@ def KVCache_ScaleLimitOp : KVCache_Op<"scale_limit", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($limit)";
 }
 
+def KVCache_DecodeScaledOp : KVCache_Op<"decode_scaled", [
+    Pure, AllShapesMatch<["numbers", "codes"]>]> {
+  let summary = "numbers of codes in the chip's unit";
+  let description = [{
+    The numbers that codes of f8E4M3FN stand for, divided by
+    `kvcache.decoded_unit`: exactly, in `f16`. Chips that cannot convert such
+    codes decode them to a 256th of the number, for less; whoever sums products
+    of them multiplies the sum by the unit.
+
+    What a NaN becomes is not said; `kvcache.restore_nan` makes it one.
+
+    Example:
+    ```mlir
+    %numbers = kvcache.decode_scaled %codes : vector<4xf8E4M3FN> to vector<4xf16>
+    ```
+  }];
+  let arguments = (ins FixedVectorOfRankAndType<[1], [F8E4M3FN]>:$codes);
+  let results = (outs FixedVectorOfRankAndType<[1], [F16]>:$numbers);
+  let assemblyFormat = "$codes attr-dict `:` type($codes) `to` type($numbers)";
+}
+
+def KVCache_DecodedUnitOp : KVCache_Op<"decoded_unit", [Pure]> {
+  let summary = "what scaled numbers of codes are multiplied by";
+  let description = [{
+    The factor, a power of two, from the results of `kvcache.decode_scaled` to
+    the numbers.
+
+    Example:
+    ```mlir
+    %unit = kvcache.decoded_unit : f32
+    ```
+  }];
+  let results = (outs F32:$unit);
+  let assemblyFormat = "attr-dict `:` type($unit)";
+}
+
+def KVCache_RestoreNaNOp : KVCache_Op<"restore_nan", [
+    Pure, SameOperandsAndResultType]> {
+  let summary = "NaN where one of several codes was";
+  let description = [{
+    `number`, by lane NaN where one of the `decoded` numbers is of a code that
+    is NaN. All are results of `kvcache.decode_scaled`; `number` is one of
+    `decoded`, or is added to what they are added to: one NaN does for all that
+    end in the same sum.
+
+    Example:
+    ```mlir
+    %a = kvcache.restore_nan %x of %x, %y : vector<2xf16>
+    ```
+  }];
+  let arguments = (ins FixedVectorOfLengthAndType<[2], [F16]>:$number,
+                   Variadic<FixedVectorOfLengthAndType<[2], [F16]>>:$decoded);
+  let results = (outs FixedVectorOfLengthAndType<[2], [F16]>:$result);
+  let assemblyFormat = [{
+    $number `of` $decoded attr-dict `:` type($number)
+  }];
+}
+
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHEADDRESSOPS_TD

@@ -7,9 +7,9 @@
 #include "CacheTiles.h"
 
 #include "../Destinations.h"
-#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 #include "../RowUnits.h"
 #include "../Tiles/Words.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

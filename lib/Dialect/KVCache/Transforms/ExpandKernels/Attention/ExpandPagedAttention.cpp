@@ -29,7 +29,10 @@
 #include "PagedAttentionKernel.h"
 
 #include "../Destinations.h"
+#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
+#include "../Tiles/Words.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -58,19 +61,6 @@ PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
 }
 
 PagedAttentionKernel::Values
-PagedAttentionKernel::ifElse(Value condition, TypeRange types,
-                             function_ref<Values()> then,
-                             function_ref<Values()> otherwise) {
-  auto check = scf::IfOp::create(*b, types, condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(*b);
-  b->setInsertionPointToStart(check.thenBlock());
-  scf::YieldOp::create(*b, then());
-  b->setInsertionPointToStart(check.elseBlock());
-  scf::YieldOp::create(*b, otherwise());
-  return llvm::to_vector_of<Value>(check.getResults());
-}
-
-PagedAttentionKernel::Values
 PagedAttentionKernel::flatten(const Sums &sums) const {
   Values all = sums.maximum;
   llvm::append_range(all, sums.weight);
@@ -96,15 +86,15 @@ PagedAttentionKernel::Sums
 PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
   Arith arith(*b);
   auto pagesOf = [&](Value tile, ValueRange otherwise) {
-    return ifElse(
-        arith.less(tile, stop), otherwise.getTypes(),
+    return emitIfElse(
+        *b, arith.less(tile, stop), otherwise.getTypes(),
         [&] { return tiles->pages(tile); },
         [&] { return llvm::to_vector_of<Value>(otherwise); });
   };
   auto load = [&](Side side, Value tile, ValueRange pages,
                   ValueRange otherwise) {
-    return ifElse(
-        arith.less(tile, stop), otherwise.getTypes(),
+    return emitIfElse(
+        *b, arith.less(tile, stop), otherwise.getTypes(),
         [&] { return tiles->load(side, tile, pages, /*isInside=*/true); },
         [&] { return llvm::to_vector_of<Value>(otherwise); });
   };
@@ -241,6 +231,10 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   tiles->setRange(*warp, rows.sequence, head, begin, end);
   queries->load(*warp, rows.firstRow, head, tileRows);
   factors = queries->scoreFactors(*warp, /*byColumn=*/isCode);
+  Value unit = isCode ? Words(*b).decodedUnit(dtype) : Value();
+  for (Value &factor : factors)
+    if (isCode)
+      factor = math.mul(factor, unit);
 
   // Of these, those that all rows see as a whole.
   auto within = [&](Value tile) {
@@ -258,6 +252,9 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   sums = walkWhole(arith.add(firstWhole, warp->number), afterWhole, sums);
   sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
                    lastTile, sums);
+  for (Value &sum : sums.output)
+    if (isCode)
+      sum = math.mul(sum, unit);
   merge(sums, rows, head, part);
 }
 

@@ -82,8 +82,6 @@ private:
   Value reduce(Value value, function_ref<Value(Value, Value)> combine);
 
   int64_t valueSteps() const { return headSize / 16; }
-  Values ifElse(Value condition, TypeRange types, function_ref<Values()> then,
-                function_ref<Values()> otherwise);
 
   ImplicitLocOpBuilder &host;
   PagedAttentionOp op;

@@ -35,12 +35,16 @@ PagedAttentionKernel::valueFragment(ValueRange values, int64_t number,
       // Both tokens' first code, then both tokens' second one.
       Value codes =
           registers.permute(low, high, step % 2 == 0 ? 0x5140 : 0x7362);
-      llvm::append_range(fragment, registers.codesToF16(codes, dtype));
+      llvm::append_range(fragment, registers.decodeScaled(codes, dtype));
     } else {
       fragment.push_back(registers.permute(low, high, 0x5410));
       fragment.push_back(registers.permute(low, high, 0x7632));
     }
   }
+  // Each row of V^T is a sum of its own.
+  for (int64_t i = 0; isCode && i < 2; ++i)
+    fragment[i] = registers.restoreNaN(fragment[i],
+                                       {fragment[i], fragment[2 + i]}, dtype);
   auto [first, last] = cut.granulesOf(piece);
   if (first == last)
     return fragment;

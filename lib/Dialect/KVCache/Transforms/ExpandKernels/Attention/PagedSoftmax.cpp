@@ -6,6 +6,7 @@
 
 #include "PagedAttentionKernel.h"
 
+#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
 #include "../Tiles/Words.h"
@@ -90,15 +91,26 @@ PagedAttentionKernel::scoresOfCodes(ValueRange keys) {
   // By granule and group of rows: four sums.
   SmallVector<SmallVector<Values>> sums(
       cut.granules, SmallVector<Values>(rowGroups, Values(4, math.number(0))));
+  // All numbers of a token end in its score: one NaN is as good as another.
+  SmallVector<Values> decoded(CacheTiles::keysPerLane);
   for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
     SmallVector<Values> words;
     for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token)
       words.push_back(tiles->wordsOf(Side::key, keys, token, number));
     auto [first, last] = cut.granulesOf(piece);
     for (int64_t step = 0; step < piece.steps(); ++step) {
-      Values upper = registers.codesToF16(words[0][step], dtype);
-      Values lower = registers.codesToF16(words[1][step], dtype);
-      Values fragment = {upper[0], lower[0], upper[1], lower[1]};
+      // By token and half of the step, as fragment A has them.
+      Values fragment(4);
+      bool isLast =
+          number + 1 == cut.pieces.size() && step + 1 == piece.steps();
+      for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token) {
+        Values pairs = registers.decodeScaled(words[token][step], dtype);
+        llvm::append_range(decoded[token], pairs);
+        if (isLast)
+          pairs[1] = registers.restoreNaN(pairs[1], decoded[token], dtype);
+        fragment[token] = pairs[0];
+        fragment[2 + token] = pairs[1];
+      }
       for (int64_t granule = first; granule <= last; ++granule)
         for (int64_t rows = 0; rows < rowGroups; ++rows)
           sums[granule][rows] =
@@ -152,8 +164,8 @@ void PagedAttentionKernel::rescale(Sums &sums, ArrayRef<Value> largest) {
     needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
   }
   Values old = flatten(sums);
-  Values fresh = ifElse(
-      warp->any(needed), ValueRange(old).getTypes(),
+  Values fresh = emitIfElse(
+      *b, warp->any(needed), ValueRange(old).getTypes(),
       [&] {
         Sums scaled;
         Values factors;

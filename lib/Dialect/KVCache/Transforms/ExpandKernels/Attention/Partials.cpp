@@ -7,9 +7,9 @@
 #include "Partials.h"
 
 #include "../Destinations.h"
-#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 #include "../RowUnits.h"
 #include "../Tiles/FastMath.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -119,10 +119,13 @@ void SharedTile::store(ValueRange words) {
       LLVM::StoreOp::create(b, registers.vector(piece), places[0], chunkBytes);
       continue;
     }
+    SmallVector<Value> numbers;
+    for (Value word : piece)
+      llvm::append_range(numbers, registers.decodeScaled(word, dtype));
+    // A token's NaN ends in its score, wherever it is.
+    numbers.back() = registers.restoreNaN(numbers.back(), numbers, dtype);
     for (int64_t i = 0; i < 2; ++i) {
-      SmallVector<Value> halves;
-      for (Value word : piece.slice(2 * i, 2))
-        llvm::append_range(halves, registers.codesToF16(word, dtype));
+      ArrayRef<Value> halves = ArrayRef(numbers).slice(4 * i, 4);
       LLVM::StoreOp::create(b, registers.vector(halves),
                             further(b, places[0], i * groupBytes / 2),
                             chunkBytes);

@@ -40,7 +40,9 @@ public:
   int64_t piecesPerToken() const { return perToken; }
   int64_t piecesPerThread() const { return perThread; }
 
-  /// Writes the thread's pieces: four registers each.
+  /// Writes the thread's pieces: four registers each. Codes become numbers
+  /// divided by `Words::decodedUnit`; where one of a piece is NaN, some number
+  /// of it is.
   void store(ValueRange words);
 
   /// What ldmatrix takes: for the warp's eight tokens (warp by warp) elements

@@ -7,9 +7,9 @@
 #include "SlotSource.h"
 
 #include "../Destinations.h"
-#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 #include "../RowUnits.h"
 #include "../Tiles/Words.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -70,6 +70,31 @@ std::pair<Value, Value> Words::unpack(Value word, Type type) {
           vector::ExtractOp::create(b, both, 1)};
 }
 
+SmallVector<Value> Words::decodeScaled(Value word, Type dtype) {
+  if (dtype.isInteger(8))
+    return codesToF16(word, dtype);
+  Value codes = bitcast(word, VectorType::get({4}, b.getI8Type()));
+  codes = arith::BitcastOp::create(b, VectorType::get({4}, dtype), codes);
+  return of(
+      DecodeScaledOp::create(b, VectorType::get({4}, b.getF16Type()), codes));
+}
+
+Value Words::decodedUnit(Type dtype) {
+  if (dtype.isInteger(8))
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  return DecodedUnitOp::create(b, b.getF32Type());
+}
+
+Value Words::restoreNaN(Value word, ValueRange decoded, Type dtype) {
+  if (dtype.isInteger(8))
+    return word;
+  auto pair = VectorType::get({2}, b.getF16Type());
+  auto pairs = llvm::map_to_vector(
+      decoded, [&](Value other) { return bitcast(other, pair); });
+  return bitcast(RestoreNaNOp::create(b, pair, bitcast(word, pair), pairs),
+                 b.getI32Type());
+}
+
 SmallVector<Value> Words::codesToF16(Value word, Type dtype, int64_t pairs) {
   Arith arith(b);
   Type i32 = b.getI32Type();

@@ -38,6 +38,15 @@ public:
   /// exactly: two registers, or with `pairs` 1 the first one.
   SmallVector<Value> codesToF16(Value word, Type dtype, int64_t pairs = 2);
 
+  /// The same divided by `decodedUnit`, which takes less; what a NaN becomes is
+  /// not said.
+  SmallVector<Value> decodeScaled(Value word, Type dtype);
+  /// What numbers of `decodeScaled` are to be multiplied by, in f32.
+  Value decodedUnit(Type dtype);
+  /// Register `word`, NaN where one of `decoded` was. All are of
+  /// `decodeScaled`, and end in the same sum.
+  Value restoreNaN(Value word, ValueRange decoded, Type dtype);
+
 private:
   Value bitcast(Value value, Type type);
   ImplicitLocOpBuilder &b;

@@ -1,0 +1,87 @@
+//===- MLADecodeKernel.h - Attention to latents ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_MLADECODEKERNEL_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_MLADECODEKERNEL_H
+
+#include "Partials.h"
+#include "QueryTiles.h"
+#include "SharedTile.h"
+#include "SlotSource.h"
+
+#include "../ExpandKernels.h"
+
+namespace mlir::kvcache {
+
+/// The kernel of `kvcache.mla_decode`: see ExpandMLADecode.cpp.
+class MLADecodeKernel {
+public:
+  MLADecodeKernel(ImplicitLocOpBuilder &host, MLADecodeOp op, Tuning tuning);
+  void emit();
+
+private:
+  using Values = SmallVector<Value>;
+
+  /// Rows and warps of a block, tokens of a tile.
+  static constexpr int64_t rowCount = 16, warps = 4, tokens = 32;
+  /// Numbers from row to row of scores in shared memory.
+  static constexpr int64_t scoreStride = tokens + 8;
+
+  struct State {
+    /// Of the lane's rows `row` and `row + 8`.
+    Values maximum;
+    /// The lane's sums of weights of these.
+    Values sum;
+    /// By step of eight elements: four sums.
+    Values output;
+  };
+  Values flatten(const State &state) const;
+  State unflatten(ValueRange values) const;
+
+  void emitRows(const QueryTile &rows, Value part);
+  void loadQueries(const QueryTile &rows);
+  /// Tiles `first` to before `stop`; `isWhole` says that all rows see all of
+  /// their keys.
+  State walk(Value first, Value stop, bool isWhole, const State &initial);
+  void multiplyTile(State &state, Value tile, ValueRange codes,
+                    function_ref<void()> loadNext, bool isWhole);
+  void storeScores(Value tile, Values sums, bool isWhole);
+  SmallVector<Values> loadScores(Value tile, Values &logs, bool isWhole);
+  void rescale(State &state, ArrayRef<Value> largest);
+  void store(const State &state, const QueryTile &rows, Value part);
+  Value sharedFloats(int64_t byte, Value index);
+
+  int64_t steps() const { return headSize / 16; }
+  /// Elements of values that a warp has, and steps of eight of these.
+  int64_t slice() const { return valueSize / warps; }
+  int64_t outputSteps() const { return slice() / 8; }
+
+  ImplicitLocOpBuilder &host;
+  MLADecodeOp op;
+  Tuning tuning;
+  LayoutAttr layout;
+  Type dtype, product, queryType;
+  bool isCode, isSparse;
+  int64_t headSize, valueSize, heads;
+  /// Where in shared memory what starts.
+  int64_t queriesAt, scoresAt, logsAt, sharedBytes;
+
+  KernelBuilder *builder = nullptr;
+  ImplicitLocOpBuilder *b = nullptr;
+  std::optional<Warp> warp;
+  std::optional<SharedTile> shared;
+  std::optional<SlotSource> source;
+  std::optional<RowResults> results;
+  Tensor q, queryScales;
+  double factor;
+  /// What scores of the lane's rows are multiplied by; one past their last key.
+  Values factors, ends;
+  Value firstEnd;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_MLADECODEKERNEL_H

@@ -1,0 +1,230 @@
+//===- MLASoftmax.cpp - Scores and weights of a tile of latents -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MLADecodeKernel.h"
+
+#include "../Destinations.h"
+#include "../Tiles/Branch.h"
+#include "../Tiles/FastMath.h"
+#include "../Tiles/Mma.h"
+#include "../Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+/// As in kvcache.paged_attention.
+static constexpr double lag = 8, leastLog = -100;
+
+/// Puts scores of the warp's eight tokens, times the scales of these, to shared
+/// memory, and logarithms of the scales.
+void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
+  Arith arith(*b);
+  FastMath math(*b);
+  Value first =
+      arith.add(arith.mul(warp->number, 8), arith.mul(warp->column, 2));
+  Values logs;
+  for (int64_t i = 0; i < 2; ++i) {
+    SlotSource::Place place = source->at(tile, arith.add(first, i), isWhole);
+    Value log = math.number(0);
+    if (layout.isQuantized()) {
+      Value scale = source->scale(place);
+      sums[i] = math.mul(sums[i], scale);
+      sums[2 + i] = math.mul(sums[2 + i], scale);
+      log = math.maxOrNaN(math.log2(scale), math.number(leastLog));
+    }
+    if (place.valid) {
+      Value none = math.number(-infinity);
+      for (int64_t row = 0; row < 2; ++row)
+        sums[2 * row + i] = math.select(place.valid, sums[2 * row + i], none);
+      log = math.select(place.valid, log, none);
+    }
+    logs.push_back(log);
+  }
+  auto put = [&](Value a, Value c, Value at) {
+    Value pair = vector::FromElementsOp::create(
+        *b, VectorType::get({2}, b->getF32Type()), ValueRange{a, c});
+    LLVM::StoreOp::create(*b, pair, at, 8);
+  };
+  Value at = arith.add(arith.mul(warp->row, scoreStride), first);
+  put(sums[0], sums[1], sharedFloats(scoresAt, at));
+  put(sums[2], sums[3], sharedFloats(scoresAt + 8 * scoreStride * 4, at));
+  if (layout.isQuantized())
+    // All rows of lanes write the same.
+    put(logs[0], logs[1], sharedFloats(logsAt, first));
+}
+
+/// Exponents of the lane's rows without their factor, by token of the lane: two
+/// of each eight.
+SmallVector<MLADecodeKernel::Values>
+MLADecodeKernel::loadScores(Value tile, Values &logs, bool isWhole) {
+  Arith arith(*b);
+  FastMath math(*b);
+  auto pairType = VectorType::get({2}, b->getF32Type());
+  Value pairAt = arith.mul(warp->column, 2);
+  auto get = [&](int64_t byte, Value at, Values &into) {
+    for (int64_t n = 0; n < tokens / 8; ++n) {
+      Value pair = LLVM::LoadOp::create(*b, pairType,
+                                        sharedFloats(byte + 8 * 4 * n, at), 8);
+      for (int64_t i = 0; i < 2; ++i)
+        into.push_back(vector::ExtractOp::create(*b, pair, i));
+    }
+  };
+  SmallVector<Values> scores(2);
+  Value at = arith.add(arith.mul(warp->row, scoreStride), pairAt);
+  for (int64_t row = 0; row < 2; ++row)
+    get(scoresAt + row * 8 * scoreStride * 4, at, scores[row]);
+  if (layout.isQuantized())
+    get(logsAt, pairAt, logs);
+  // Of lists, what is no key is masked already.
+  if (isSparse || isWhole)
+    return scores;
+  Value first = arith.add(arith.mul(tile, tokens), pairAt);
+  Value none = math.number(-infinity);
+  for (int64_t row = 0; row < 2; ++row)
+    for (auto [i, score] : llvm::enumerate(scores[row])) {
+      Value token = arith.add(first, i / 2 * 8 + i % 2);
+      score = math.select(arith.less(token, ends[row]), score, none);
+    }
+  return scores;
+}
+
+void MLADecodeKernel::rescale(State &state, ArrayRef<Value> largest) {
+  FastMath math(*b);
+  Value needed;
+  for (int64_t row = 0; row < 2; ++row) {
+    Value more =
+        arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, largest[row],
+                              math.add(state.maximum[row], math.number(lag)));
+    needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
+  }
+  Values old;
+  for (const Values &part : {state.maximum, state.sum, state.output})
+    llvm::append_range(old, part);
+  Values fresh = emitIfElse(
+      *b, warp->any(needed), ValueRange(old).getTypes(),
+      [&] {
+        Values result, scaled, factors;
+        for (int64_t row = 0; row < 2; ++row) {
+          Value maximum = math.max(state.maximum[row], largest[row]);
+          factors.push_back(math.exp2(math.sub(state.maximum[row], maximum)));
+          result.push_back(maximum);
+        }
+        for (auto [place, sum] : llvm::enumerate(state.sum))
+          result.push_back(math.mul(sum, factors[place]));
+        for (auto [place, sum] : llvm::enumerate(state.output))
+          result.push_back(math.mul(sum, factors[place / 2 % 2]));
+        return result;
+      },
+      [&] { return old; });
+  ValueRange rest = fresh;
+  for (Values *part : {&state.maximum, &state.sum, &state.output}) {
+    size_t count = part->size();
+    part->assign(rest.begin(), rest.begin() + count);
+    rest = rest.drop_front(count);
+  }
+}
+
+void MLADecodeKernel::multiplyTile(State &state, Value tile, ValueRange codes,
+                                   function_ref<void()> loadNext,
+                                   bool isWhole) {
+  Arith arith(*b);
+  FastMath math(*b);
+  Words registers(*b);
+  shared->store(codes);
+  gpu::BarrierOp::create(*b);
+  loadNext();
+
+  // Two chains: a product waits for the one before.
+  SmallVector<Values> chains(2, Values(4, math.number(0)));
+  Value lane = arith.mul(warp->lane, 16);
+  auto quad = VectorType::get({4}, b->getI32Type());
+  for (int64_t pair = 0; pair < steps() / 2; ++pair) {
+    Values keys = emitLoadMatrices(*b, shared->keyMatrix(pair),
+                                   /*transposed=*/false);
+    for (int64_t i = 0; i < 2; ++i) {
+      int64_t step = 2 * pair + i;
+      Value fragment = LLVM::LoadOp::create(
+          *b, quad, shared->at(lane, queriesAt + step * Warp::lanes * 16), 16);
+      chains[i] =
+          emitMma(*b, product, registers.of(fragment),
+                  ValueRange(ArrayRef<Value>(keys).slice(2 * i, 2)), chains[i]);
+    }
+  }
+  Values sums;
+  for (int64_t i = 0; i < 4; ++i)
+    sums.push_back(math.add(chains[0][i], chains[1][i]));
+  storeScores(tile, sums, isWhole);
+  gpu::BarrierOp::create(*b);
+
+  Values logs, largest;
+  SmallVector<Values> scores = loadScores(tile, logs, isWhole);
+  auto exponent = [&](int64_t row, int64_t i, Value addend) {
+    return math.fma(scores[row][i], factors[row], addend);
+  };
+  for (int64_t row = 0; row < 2; ++row) {
+    Value most;
+    for (int64_t i = 0; i < tokens / 4; ++i) {
+      Value x = logs.empty() ? scores[row][i] : exponent(row, i, logs[i]);
+      most = most ? math.max(most, x) : x;
+    }
+    most =
+        warp->reduceRow(most, [&](Value x, Value y) { return math.max(x, y); });
+    largest.push_back(logs.empty() ? math.mul(most, factors[row]) : most);
+  }
+  rescale(state, largest);
+
+  // By term of a sum, row and pair of tokens: two terms where one has the 8
+  // bits of bf16 only.
+  SmallVector<SmallVector<Values>> weights(product.isBF16() ? 2 : 1,
+                                           SmallVector<Values>(2));
+  for (int64_t row = 0; row < 2; ++row) {
+    Value less = math.negate(state.maximum[row]);
+    Values plain, scaled;
+    for (int64_t i = 0; i < tokens / 4; ++i) {
+      plain.push_back(math.exp2(exponent(row, i, less)));
+      scaled.push_back(
+          logs.empty() ? plain.back()
+                       : math.exp2(exponent(row, i, math.add(logs[i], less))));
+    }
+    for (Value weight : plain)
+      state.sum[row] = math.add(state.sum[row], weight);
+    for (int64_t i = 0; i < tokens / 4; i += 2) {
+      Value low = scaled[i], high = scaled[i + 1];
+      for (SmallVector<Values> &term : weights) {
+        Value word = registers.pack(low, high, product);
+        term[row].push_back(word);
+        if (&term == &weights.back())
+          break;
+        auto [roundedLow, roundedHigh] = registers.unpack(word, product);
+        low = math.sub(low, roundedLow);
+        high = math.sub(high, roundedHigh);
+      }
+    }
+  }
+  for (int64_t half = 0; half < tokens / 16; ++half)
+    for (int64_t pair = 0; pair < outputSteps() / 2; ++pair) {
+      Values values = emitLoadMatrices(*b, shared->valueMatrix(pair, half),
+                                       /*transposed=*/true);
+      for (const SmallVector<Values> &term : weights)
+        for (int64_t i = 0; i < 2; ++i) {
+          Values fragment = {term[0][2 * half], term[1][2 * half],
+                             term[0][2 * half + 1], term[1][2 * half + 1]};
+          auto output =
+              MutableArrayRef(state.output).slice(4 * (2 * pair + i), 4);
+          llvm::copy(
+              emitMma(*b, product, fragment,
+                      ValueRange(ArrayRef<Value>(values).slice(2 * i, 2)),
+                      ValueRange(ArrayRef<Value>(output))),
+              output.begin());
+        }
+    }
+  gpu::BarrierOp::create(*b);
+}

@@ -1,0 +1,22 @@
+//===- Branch.h - Values of one of two branches --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_BRANCH_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_BRANCH_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::kvcache {
+
+/// What `then` or `otherwise` gives, values of `types`, by `condition` (`i1`).
+SmallVector<Value> emitIfElse(ImplicitLocOpBuilder &b, Value condition,
+                              TypeRange types,
+                              function_ref<SmallVector<Value>()> then,
+                              function_ref<SmallVector<Value>()> otherwise);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_BRANCH_H
