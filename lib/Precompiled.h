@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Parsing MLIR and our own operations is nine tenths of a compile's time. Sources include what they
-// use all the same.
+// Parsing MLIR and our own operations is nine tenths of a compile's time.
+// Sources include what they use all the same.
 //
 //===----------------------------------------------------------------------===//
 

@@ -144,7 +144,8 @@ static int runKernel(std::shared_ptr<const Module> module,
   progress.clear();
   printResult(result, options);
   if (result.outcome != LaunchOutcome::Completed) {
-    bool found = result.numFindings && options.tools && options.hasErrorExitCode;
+    bool found =
+        result.numFindings && options.tools && options.hasErrorExitCode;
     int status = result.outcome == LaunchOutcome::Refused ? exitUsage
                  : found ? options.errorExitCode
                          : exitFailed;

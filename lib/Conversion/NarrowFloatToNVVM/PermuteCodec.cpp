@@ -108,8 +108,8 @@ Value mlir::kvcache::narrow_float::decodeScaledRowToF16(CodecBuilder &b,
 Value mlir::kvcache::narrow_float::restoreScaledNaN(CodecBuilder &b, Value pair,
                                                     ValueRange scaled) {
   auto call = [&](StringRef intrinsic, ValueRange operands) {
-    return LLVM::CallIntrinsicOp::create(
-               b, pair.getType(), b.getStringAttr(intrinsic), operands)
+    return LLVM::CallIntrinsicOp::create(b, pair.getType(),
+                                         b.getStringAttr(intrinsic), operands)
         .getResult(0);
   };
   // The magnitude of NaN's number is the largest of all.

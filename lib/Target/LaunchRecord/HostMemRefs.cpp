@@ -57,8 +57,7 @@ void HostEvaluator::evaluateLoad(memref::LoadOp op) {
   // them: such an argument goes to none.
   auto argument = dyn_cast<BlockArgument>(op.getMemRef());
   Type type = op.getType();
-  if (!argument ||
-      argument.getOwner() != &function.getBody().front() ||
+  if (!argument || argument.getOwner() != &function.getBody().front() ||
       !(type.isIntOrIndex()))
     return;
   HostArgument &host = record.arguments[argument.getArgNumber()];

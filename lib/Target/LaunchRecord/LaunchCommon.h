@@ -155,22 +155,19 @@ static inline int64_t kvcache_double_bits(double number) {
 /* Checks a tensor of `rank` dimensions against what kernels are made for; a
  * negative number of `sizes` or `strides` is free. A stride counts where its
  * size is above 1 and the tensor has elements. */
-static inline int kvcache_check_tensor(const char *who, const char *name,
-                                       int rank, const int64_t *size,
-                                       const int64_t *stride,
-                                       const int64_t *sizes,
-                                       const int64_t *strides, int packed,
-                                       int *has_elements, char *message,
-                                       size_t message_bytes) {
+static inline int
+kvcache_check_tensor(const char *who, const char *name, int rank,
+                     const int64_t *size, const int64_t *stride,
+                     const int64_t *sizes, const int64_t *strides, int packed,
+                     int *has_elements, char *message, size_t message_bytes) {
   int dim;
   int64_t inner = 1;
   *has_elements = 1;
   for (dim = 0; dim < rank; ++dim) {
     if (size[dim] < 0)
-      return kvcache_launch_fail(
-          KVCACHE_LAUNCH_SIZE, message, message_bytes,
-          "%s: %s.size[%d] is %lld, expected at least 0", who, name, dim,
-          (long long)size[dim]);
+      return kvcache_launch_fail(KVCACHE_LAUNCH_SIZE, message, message_bytes,
+                                 "%s: %s.size[%d] is %lld, expected at least 0",
+                                 who, name, dim, (long long)size[dim]);
     if (sizes[dim] >= 0 && size[dim] != sizes[dim])
       return kvcache_launch_fail(KVCACHE_LAUNCH_SIZE, message, message_bytes,
                                  "%s: %s.size[%d] is %lld, expected %lld", who,
@@ -216,14 +213,12 @@ static inline int kvcache_check_pointer(const char *who, const char *name,
   return KVCACHE_LAUNCH_OK;
 }
 
-/* Checks a launch against the hardware's limits and fills `geometry`. `made_for`
- * is the block that the kernel was compiled for, or null. */
-static inline int
-kvcache_check_geometry(const char *who, const int64_t *grid,
-                       const int64_t *block, int64_t shared_bytes,
-                       int64_t max_shared_bytes, const int64_t *made_for,
-                       kvcache_launch_geometry *geometry, char *message,
-                       size_t message_bytes) {
+/* Checks a launch against the hardware's limits and fills `geometry`.
+ * `made_for` is the block that the kernel was compiled for, or null. */
+static inline int kvcache_check_geometry(
+    const char *who, const int64_t *grid, const int64_t *block,
+    int64_t shared_bytes, int64_t max_shared_bytes, const int64_t *made_for,
+    kvcache_launch_geometry *geometry, char *message, size_t message_bytes) {
   static const int64_t max_grid[3] = {2147483647, 65535, 65535};
   static const int64_t max_block[3] = {1024, 1024, 64};
   int dim;
@@ -248,7 +243,8 @@ kvcache_check_geometry(const char *who, const int64_t *grid,
     return kvcache_launch_fail(KVCACHE_LAUNCH_LIMIT, message, message_bytes,
                                "%s: a block of %lld threads, expected at most "
                                "1024",
-                               who, (long long)(block[0] * block[1] * block[2]));
+                               who,
+                               (long long)(block[0] * block[1] * block[2]));
   if (shared_bytes < 0 || shared_bytes > max_shared_bytes)
     return kvcache_launch_fail(
         KVCACHE_LAUNCH_LIMIT, message, message_bytes,

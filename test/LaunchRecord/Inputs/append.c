@@ -35,8 +35,8 @@ static append_kernels kernels;
 static void wrong(const append_arguments *arguments, const char *what) {
   char message[256] = "";
   int launches = numLaunches;
-  int status = append_launch(arguments, &kernels, NULL, message,
-                             sizeof(message));
+  int status =
+      append_launch(arguments, &kernels, NULL, message, sizeof(message));
   printf("%s: %d: %s%s\n", what, status, message,
          numLaunches == launches ? "" : " (launched)");
 }
@@ -50,8 +50,8 @@ int main(int argc, char **argv) {
   int layer = 1, t, i, same;
   if (argc != 3)
     return 2;
-  kernels.KERNEL = loadKernel(device, argv[1], append_module(0), argv[2],
-                                 append_entry(0));
+  kernels.KERNEL =
+      loadKernel(device, argv[1], append_module(0), argv[2], append_entry(0));
 
   fill(k, sizeof(k) / 2, 1);
   fill(v, sizeof(v) / 2, 2);

@@ -4,8 +4,8 @@
  *
  * usage: steps FOLDER CHIP
  */
-#include "sum_up.h"
 #include "driver.h"
+#include "sum_up.h"
 
 enum { N = 64 * 50, LARGE = 64 * 12800 };
 

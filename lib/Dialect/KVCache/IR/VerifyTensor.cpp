@@ -24,8 +24,9 @@ LogicalResult WithBuffersOp::inferReturnTypes(
 
 LogicalResult WithBuffersOp::verify() {
   if (getWrites().empty())
-    return emitOpError("expected one or more 'writes'; memrefs need no operation "
-                       "around what only reads them");
+    return emitOpError(
+        "expected one or more 'writes'; memrefs need no operation "
+        "around what only reads them");
   Block *body = &getBody().front();
   if (body->getNumArguments() != getNumOperands())
     return emitOpError("expected a body with an argument for each of ")

@@ -33,8 +33,8 @@ static bool isSeenAs(MemRefType from, MemRefType to) {
   auto accepts = [](int64_t have, int64_t want) {
     return ShapedType::isDynamic(want) || have == want;
   };
-  // Strides that follow from dynamic sizes are dynamic too, and equal only where
-  // both layouts are the identity.
+  // Strides that follow from dynamic sizes are dynamic too, and equal only
+  // where both layouts are the identity.
   if (to.getLayout().isIdentity())
     return from.getLayout().isIdentity();
   return accepts(fromOffset, toOffset) &&
@@ -120,12 +120,14 @@ LogicalResult WithBuffersModel::bufferize(Operation *op, RewriterBase &rewriter,
              << number << " lies in a buffer of type " << buffer->getType()
              << ", but the body takes " << want
              << "; give functions identity layouts "
-             << "(function-boundary-type-conversion=identity-layout-map), or let "
+             << "(function-boundary-type-conversion=identity-layout-map), or "
+                "let "
              << "the body take a strided memref";
-    arguments.push_back(have == want ? *buffer
-                                     : memref::CastOp::create(
-                                           rewriter, op->getLoc(), want, *buffer)
-                                           .getResult());
+    arguments.push_back(
+        have == want
+            ? *buffer
+            : memref::CastOp::create(rewriter, op->getLoc(), want, *buffer)
+                  .getResult());
   }
   rewriter.inlineBlockBefore(body, op, arguments);
   replaceOpWithBufferizedValues(

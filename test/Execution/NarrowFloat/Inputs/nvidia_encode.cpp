@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Encodes f32 bits from standard input with the host code of NVIDIA's headers.
-// Writes, per value, the bytes of e4m3, e5m2, e2m1, e8m0 upward and toward zero.
+// Writes, per value, the bytes of e4m3, e5m2, e2m1, e8m0 upward and toward
+// zero.
 #include <cstdio>
 #include <cuda_fp4.h>
 #include <cuda_fp8.h>

@@ -33,7 +33,8 @@ static bool isRight(float amax, float largest) {
 }
 
 /// Whether quotients of finite numbers by `largest` are those of a division: of
-/// every `step`-th number, and of all whose quotients lie between two denormals.
+/// every `step`-th number, and of all whose quotients lie between two
+/// denormals.
 static bool divides(float largest, uint32_t step) {
   uint64_t wrong = 0;
   for (uint32_t bits = 0; bits < 0x7F800000; bits += step)
@@ -54,10 +55,10 @@ static float refine(float scale, float y) {
 }
 
 /// Whether the inverse is right whatever number within a unit in the last place
-/// of it the hardware starts from, but for a significand of all ones started from
-/// below. The hardware does not: its own correctly rounded `rcp.rn` takes the same
-/// step from the same number. Only significands matter: four times the scale is
-/// from 2^-126 to 2^126.
+/// of it the hardware starts from, but for a significand of all ones started
+/// from below. The hardware does not: its own correctly rounded `rcp.rn` takes
+/// the same step from the same number. Only significands matter: four times the
+/// scale is from 2^-126 to 2^126.
 static bool inverts(int exponent) {
   uint64_t wrong = 0;
   for (uint32_t significand = 0; significand < (1u << 23); ++significand) {

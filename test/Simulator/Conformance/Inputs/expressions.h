@@ -144,8 +144,8 @@ DEVICE inline int integerExpressions(const T *as, const T *bs, const T *cs,
 }
 
 template <typename T>
-DEVICE inline int floatExpressions(const T *as, const T *bs, const T *cs, T *out,
-                                   int n, int i) {
+DEVICE inline int floatExpressions(const T *as, const T *bs, const T *cs,
+                                   T *out, int n, int i) {
   T a = as[i], b = bs[i], c = cs[i];
   int k = 0;
 #define FLOAT_EXPRESSIONS

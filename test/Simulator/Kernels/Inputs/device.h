@@ -28,9 +28,7 @@ extern "C" __device__ int printf(const char *, ...);
 
 // What goes wrong in these goes wrong where they are called.
 #define DEVICE_API __device__ inline __attribute__((nodebug, always_inline))
-DEVICE_API void __syncwarp(unsigned mask = ~0u) {
-  __nvvm_bar_warp_sync(mask);
-}
+DEVICE_API void __syncwarp(unsigned mask = ~0u) { __nvvm_bar_warp_sync(mask); }
 DEVICE_API void __threadfence() { __nvvm_membar_gl(); }
 DEVICE_API int __shfl_sync(unsigned mask, int v, int lane) {
   return __nvvm_shfl_sync_idx_i32(mask, v, lane, 31);
@@ -55,9 +53,7 @@ DEVICE_API unsigned __ballot_sync(unsigned mask, bool p) {
 }
 DEVICE_API int __popc(unsigned v) { return __builtin_popcount(v); }
 DEVICE_API int __ffs(int v) { return __builtin_ffs(v); }
-DEVICE_API int atomicAdd(int *p, int v) {
-  return __nvvm_atom_add_gen_i(p, v);
-}
+DEVICE_API int atomicAdd(int *p, int v) { return __nvvm_atom_add_gen_i(p, v); }
 DEVICE_API float atomicAdd(float *p, float v) {
   return __nvvm_atom_add_gen_f(p, v);
 }
@@ -67,9 +63,7 @@ DEVICE_API int atomicCAS(int *p, int old, int v) {
 DEVICE_API int atomicExch(int *p, int v) {
   return __nvvm_atom_xchg_gen_i(p, v);
 }
-DEVICE_API int atomicMax(int *p, int v) {
-  return __nvvm_atom_max_gen_i(p, v);
-}
+DEVICE_API int atomicMax(int *p, int v) { return __nvvm_atom_max_gen_i(p, v); }
 DEVICE_API float __expf(float v) {
   return __nvvm_ex2_approx_f(v * 1.4426950408889634f);
 }

@@ -11,9 +11,9 @@
 
 namespace mlir::kvcache {
 
-/// What lets rows of `memref` (see `areRowsAligned`) start elsewhere than at multiples of
-/// `bytes`: a stride or the offset, with its number, or that it is known at run
-/// time only. Empty where nothing does.
+/// What lets rows of `memref` (see `areRowsAligned`) start elsewhere than at
+/// multiples of `bytes`: a stride or the offset, with its number, or that it is
+/// known at run time only. Empty where nothing does.
 std::string whyUnaligned(Value memref, int64_t bytes, unsigned rowRank);
 
 /// A condition of wide accesses: something called `what` has, or starts at
