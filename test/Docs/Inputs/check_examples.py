@@ -66,6 +66,10 @@ def argument_type(name, example):
                  for part in split_types(group)]
         if name in names and len(names) == len(types):
             return types[names.index(name)].strip()
+    # op %x of %y, %z : type, all of one
+    match = re.search(r"of ([%\w, ]+) : (\S+)$", example, re.M)
+    if match and name in match[1].split(", "):
+        return match[2]
     # op … %x[…] … : type and op %x : type
     match = re.search(
         rf"= kvcache\.\w+ (?:\w+ )?{name}\b[^:]*: (\S+<.*?>)(?:$| ->| to|\s*$)",

@@ -4,8 +4,10 @@
  *
  * usage: steps FOLDER CHIP
  */
-#include "driver.h"
+/* First: it names the driver's types where there is no cuda.h. */
 #include "sum_up.h"
+
+#include "driver.h"
 
 enum { N = 64 * 50, LARGE = 64 * 12800 };
 
