@@ -68,10 +68,12 @@ def whole(kernel):
 
 def hot(kernel):
     """The loop that moves most payload, the shortest of such, of those that load
-    it; the whole kernel where there is none."""
+    it and, in a kernel on tensor cores, use them; the whole kernel where there
+    is none."""
     labels = {label: i for i, (label, _, _) in enumerate(kernel.body) if label}
     everything = whole(kernel)
     widest = max(loads(everything.opcodes), default=0)
+    on_tensor_cores = any("MMA" in o for o in everything.opcodes)
     best = None
     for end, (_, opcode, operands) in enumerate(kernel.body):
         target = opcode and opcode.startswith("BRA") and re.search(
@@ -81,6 +83,8 @@ def hot(kernel):
             continue
         opcodes = [o for _, o, _ in kernel.body[begin:end + 1] if o]
         if widest >= 16 and max(loads(opcodes), default=0) < 8:
+            continue
+        if on_tensor_cores and not any("MMA" in o for o in opcodes):
             continue
         rank = (_payload(opcodes, widest), -len(opcodes))
         if rank[0] and (best is None or rank > best[0]):

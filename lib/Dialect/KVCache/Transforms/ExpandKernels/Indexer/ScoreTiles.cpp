@@ -235,7 +235,9 @@ void ScoreTiles::stage() {
                        : arith.less(number, arith.i32(numTiles()));
     emitIf(b, inside, [&] { forHeadTile(number); });
   }
-  // A head that there is not weighs nothing.
+  // A head that there is not weighs nothing. The unit of the decoded keys goes
+  // into the weights.
+  Value unit = Words(b).decodedUnit(code);
   Value thread = arith.add(arith.mul(warp.number, 32), warp.lane);
   for (int64_t first = 0; first < 8 * numTiles(); first += 32 * warps) {
     Value head = arith.add(thread, first);
@@ -248,6 +250,7 @@ void ScoreTiles::stage() {
                 ValueRange());
           },
           FastMath(b).number(0));
+      weight = FastMath(b).mul(weight, unit);
       memref::StoreOp::create(b, weight, sharedWeights,
                               ValueRange{arith.toIndex(head)});
     });
@@ -474,12 +477,18 @@ SmallVector<Value> ScoreTiles::load(Value start, ValueRange blocks,
 
 SmallVector<SmallVector<Value>> ScoreTiles::convertKeys(ValueRange vectors) {
   int64_t stretches = vectors.size() / groups;
+  Words words(b);
   SmallVector<SmallVector<Value>> keys;
   for (int64_t group = 0; group < groups; ++group) {
-    SmallVector<Value> words;
+    SmallVector<Value> registers;
     for (Value vector : vectors.slice(group * stretches, stretches))
-      llvm::append_range(words, Words(b).of(vector));
-    keys.push_back(convert(words));
+      for (Value word : words.of(vector))
+        llvm::append_range(registers,
+                           words.decodeScaled(word, layout.getDtype()));
+    // All of them are of one key.
+    registers.back() =
+        words.restoreNaN(registers.back(), registers, layout.getDtype());
+    keys.push_back(registers);
   }
   return keys;
 }

@@ -80,7 +80,8 @@ private:
   /// scale of the lane's token or, where it is not there, `otherScale`, and,
   /// under `skip`, whether it has one.
   SmallVector<Value> load(Value start, ValueRange blocks, Value otherScale);
-  /// Registers of each group, of the vectors that were loaded.
+  /// Registers of each group, of the vectors that were loaded, in the unit that
+  /// the chip decodes to.
   SmallVector<SmallVector<Value>> convertKeys(ValueRange vectors);
   /// The score of the lane's token, of the keys and the token's scale.
   Value score(ArrayRef<SmallVector<Value>> keys, Value scale);
