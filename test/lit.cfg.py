@@ -61,8 +61,6 @@ for tool in ("clang-format", "clang-tidy"):
     if path:
         config.available_features.add(tool)
         config.substitutions.append(("%" + tool.replace("-", "_"), path))
-# Under clang-tidy a file takes ten seconds.
-config.substitutions.append(("%tidy_share", "1" if lit_config.params.get("long") else "16"))
 
 # A terminal for what shows progress on one; a bare chroot has none.
 try:

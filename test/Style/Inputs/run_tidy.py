@@ -1,4 +1,4 @@
-"""Runs clang-tidy on every SHARE-th source of the libraries and tools."""
+"""Runs clang-tidy on the sources of the libraries and tools."""
 
 import argparse
 import concurrent.futures
@@ -8,12 +8,17 @@ import subprocess
 import sys
 
 
-def sources(source, build):
-    """The compiled files under lib/ and tools/, each once."""
+def compile_commands(source, build):
+    """The command of each file under lib/ and tools/, of several the first."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        files = {os.path.realpath(command["file"]) for command in json.load(file)}
+        commands = json.load(file)
     folders = tuple(os.path.join(os.path.realpath(source), name, "") for name in ("lib", "tools"))
-    return sorted(file for file in files if file.startswith(folders))
+    found = {}
+    for command in commands:
+        path = os.path.realpath(command["file"])
+        if path.startswith(folders):
+            found.setdefault(path, command)
+    return found
 
 
 def main():
@@ -21,19 +26,24 @@ def main():
     parser.add_argument("clang_tidy")
     parser.add_argument("source")
     parser.add_argument("build")
-    parser.add_argument("--share", type=int, default=1)
+    parser.add_argument("scratch", help="a folder to write")
     options = parser.parse_args()
 
-    def findings(file):
-        command = [options.clang_tidy, "-quiet", "-p", options.build, file]
+    commands = compile_commands(options.source, options.build)
+    os.makedirs(options.scratch, exist_ok=True)
+    database = os.path.join(options.scratch, "compile_commands.json")
+    with open(database, "w", encoding="utf-8") as file:
+        json.dump(list(commands.values()), file)
+
+    def findings(path):
+        command = [options.clang_tidy, "-quiet", "-p", options.scratch, path]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         return result.stdout + result.stderr if result.returncode else ""
 
-    chosen = sources(options.source, options.build)[:: options.share]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [text for text in pool.map(findings, chosen) if text]
+        found = [text for text in pool.map(findings, sorted(commands)) if text]
     sys.stdout.write("".join(found))
-    print(f"{len(chosen)} files, {len(found)} with findings")
+    print(f"{len(commands)} files, {len(found)} with findings")
     return 1 if found else 0
 
 
