@@ -32,6 +32,8 @@ func.func @both(%blocks: memref<?x2x?x16x8x128xbf16, strided<[?, ?, 16384, 1024,
 
 // Rows of a slice may start anywhere: the host chooses.
 
+// WIDE: ld.global.nc.b64
+// WIDE-NOT: ld.global.nc.b32
 // WIDE: ld.global.nc.v4.b32
 // WIDE: st.global.v4.b32
 // NARROW-NOT: .v4

@@ -109,11 +109,23 @@ LogicalResult Translation::createTargetMachine() {
 }
 
 LogicalResult Translation::translate() {
+  // Translation gives accesses the alignment of their types, which for 64 bits
+  // is 4 bytes where nobody says what the target is.
+  llvm::DataLayout layout = machine->createDataLayout();
+  StringRef layoutName = LLVM::LLVMDialect::getDataLayoutAttrName();
+  Attribute before = op->getDiscardableAttr(layoutName);
+  op->setDiscardableAttr(
+      layoutName,
+      StringAttr::get(op.getContext(), layout.getStringRepresentation()));
   module = translateModuleToLLVMIR(op, *context, "kvcache",
                                    /*disableVerification=*/true);
+  if (before)
+    op->setDiscardableAttr(layoutName, before);
+  else
+    op->removeDiscardableAttr(layoutName);
   if (!module)
     return failure();
-  module->setDataLayout(machine->createDataLayout());
+  module->setDataLayout(layout);
   module->setTargetTriple(machine->getTargetTriple());
   std::string message;
   llvm::raw_string_ostream stream(message);
