@@ -9,7 +9,6 @@
 #include "Divisibility.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -100,32 +99,30 @@ Value Addressing::tableEntry(Pool pool, Value batch32, Value page32) {
                              /*alignment=*/IntegerAttr());
 }
 
-Value Addressing::allBelow(ArrayRef<std::pair<Value, Value>> checks) {
-  Value all;
-  for (auto [value, size] : checks) {
-    std::optional<int64_t> constant = getConstant(value);
-    std::optional<int64_t> limit = getConstant(size);
-    if (constant && limit && *constant >= 0 && *constant < *limit)
-      continue;
-    Value below =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value, size);
-    all = all ? arith::AndIOp::create(b, all, below).getResult() : below;
-  }
-  return all;
+SmallVector<Bound> Addressing::insideTable(Value batch, Value page) {
+  return {{"sequence", batch, values.batch},
+          {"table column", page, values.columns}};
 }
 
-Value Addressing::insideHead(int64_t size, Value head, Value dim,
-                             int64_t count) {
+Bound Addressing::insidePool(Pool pool, Value block) {
+  return {pool == Pool::scales ? "scales block" : "block", toIndex(block),
+          values.pool(pool).blocks};
+}
+
+SmallVector<Bound> Addressing::insideHead(int64_t size, Value head, Value dim,
+                                          int64_t count) {
+  std::string first =
+      count == 1 ? "element" : "first element of " + std::to_string(count);
   if (count > size)
-    return arith::ConstantOp::create(b, b.getBoolAttr(false));
-  SmallVector<std::pair<Value, Value>> checks = {
-      {head, index(layout.getNumHeads())}};
+    return {{first, dim ? dim : index(0), index(0)}};
+  SmallVector<Bound> bounds = {{"head", head, index(layout.getNumHeads())}};
   if (dim)
-    checks.push_back({dim, index(size - count + 1)});
-  return allBelow(checks);
+    bounds.push_back({first, dim, index(size - count + 1)});
+  return bounds;
 }
 
-Value Addressing::insideRow(Pool pool, Value head, Value dim, int64_t count) {
+SmallVector<Bound> Addressing::insideRow(Pool pool, Value head, Value dim,
+                                         int64_t count) {
   PoolLayout shape = poolLayout(pool);
   if (pool != Pool::scales)
     return insideHead(shape.inner * shape.elementsPerStorage, head, dim, count);
@@ -137,17 +134,6 @@ Value Addressing::insideRow(Pool pool, Value head, Value dim, int64_t count) {
   return insideHead(limit, head, dim, /*count=*/1);
 }
 
-void Addressing::trapUnless(Value condition) {
-  if (!condition)
-    return;
-  Value outside = arith::XOrIOp::create(
-      b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-  auto check = scf::IfOp::create(b, outside, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(check.thenBlock());
-  LLVM::Trap::create(b);
-}
-
 static SmallVector<Value> zeros(ImplicitLocOpBuilder &b, TypeRange types) {
   return llvm::map_to_vector(types, [&](Type type) -> Value {
     return arith::ConstantOp::create(b, b.getZeroAttr(type));
@@ -156,7 +142,7 @@ static SmallVector<Value> zeros(ImplicitLocOpBuilder &b, TypeRange types) {
 
 SmallVector<Value>
 Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
-                       Value alsoInside, TypeRange results,
+                       ArrayRef<Bound> alsoInside, TypeRange results,
                        function_ref<SmallVector<Value>(Position)> body) {
   int64_t pageSize = layout.getPageSize();
   auto position = [&] {
@@ -170,19 +156,12 @@ Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
   if (policy == OutOfRange::assume)
     return body(position());
 
-  Value inTable = allBelow(
-      {{batch, values.batch}, {divide(token, pageSize), values.columns}});
-  if (alsoInside)
-    inTable = inTable
-                  ? arith::AndIOp::create(b, inTable, alsoInside).getResult()
-                  : alsoInside;
-  auto inPool = [&](Position at) {
-    return allBelow({{toIndex(at.block), values.pool(pool).blocks}});
-  };
+  SmallVector<Bound> inTable = insideTable(batch, divide(token, pageSize));
+  llvm::append_range(inTable, alsoInside);
   if (policy == OutOfRange::trap) {
     trapUnless(inTable);
     Position at = position();
-    trapUnless(inPool(at));
+    trapUnless(insidePool(pool, at.block));
     return body(at);
   }
 
@@ -204,9 +183,10 @@ Addressing::atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
     scf::YieldOp::create(b, zeros(b, results));
     return SmallVector<Value>(check.getResults());
   };
-  return orZeros(inTable, [&] {
+  return orZeros(emitAllBelow(b, inTable), [&] {
     Position at = position();
-    return orZeros(inPool(at), [&] { return body(at); });
+    return orZeros(emitAllBelow(b, insidePool(pool, at.block)),
+                   [&] { return body(at); });
   });
 }
 
@@ -341,6 +321,21 @@ static VectorType bytesOf(Type type) {
 
 Value Addressing::slotAfter(Value dim, int64_t lane) {
   return add(dim, index(lane * layout.getGranularity()));
+}
+
+void Addressing::remarkWidth(Pool pool, Value head, Value dim, Type type,
+                             int64_t alignment) {
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector)
+    return;
+  int64_t bytes = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
+  int64_t wanted = std::min<int64_t>(16, bytes & -bytes);
+  int64_t proven = std::max(provenAlignment(pool, head, dim), alignment);
+  if (proven % wanted != 0)
+    emitRemark(b.getLoc())
+        << "accesses of " << proven << " bytes to " << bytes
+        << " side by side: layout, head and element prove no larger alignment; "
+           "say 'alignment' where there is one";
 }
 
 Value Addressing::load(Pool pool, Position position, Value head, Value dim,

@@ -9,6 +9,8 @@
 
 #include "PagedValues.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
+
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::kvcache {
@@ -24,8 +26,11 @@ struct Position {
 /// are 64-bit.
 class Addressing {
 public:
-  Addressing(ImplicitLocOpBuilder &builder, Type paged, ValueRange flat)
-      : b(builder), layout(getLayout(paged)), values(unpackPaged(paged, flat)) {
+  /// Messages of `op`'s traps name it.
+  Addressing(ImplicitLocOpBuilder &builder, Operation *op, Type paged,
+             ValueRange flat)
+      : b(builder), op(op), layout(getLayout(paged)),
+        values(unpackPaged(paged, flat)) {
     auto operand = dyn_cast<MHAOperandTypeInterface>(paged);
     swizzled = operand && layout.isSwizzled(operand.getSide());
   }
@@ -61,29 +66,32 @@ public:
   Value tableEntry(Pool pool, Value batch32, Value page32);
 
   /// Calls `body` with the position of (batch, token) in `pool`, under
-  /// `policy`: batch, page, block and `alsoInside` (an i1, or null) are
-  /// unchecked
-  /// (`assume`), checked with a trap, or checked with zeros (`skip`) in place
-  /// of what `body` gives. Results have the types in `results`.
+  /// `policy`: batch, page, block and `alsoInside` are unchecked (`assume`),
+  /// checked with a trap, or checked with zeros (`skip`) in place of what
+  /// `body` gives. Results have the types in `results`.
   SmallVector<Value>
   atPosition(Pool pool, OutOfRange policy, Value batch, Value token,
-             Value alsoInside, TypeRange results,
+             ArrayRef<Bound> alsoInside, TypeRange results,
              function_ref<SmallVector<Value>(Position)> body);
 
-  /// `value < size` for a list of pairs, all of them; null where there is
-  /// nothing to check. A size of 0 is never exceeded by what is known to fit.
-  Value allBelow(ArrayRef<std::pair<Value, Value>> checks);
+  /// What makes (batch, page) an entry of the tables, and `block` (`i32`) one
+  /// of `pool`.
+  SmallVector<Bound> insideTable(Value batch, Value page);
+  Bound insidePool(Pool pool, Value block);
 
-  /// Whether `head` and `count` elements (values, tail) or slots (scales) from
-  /// the element `dim` on lie inside a row of `pool`; null where they surely
-  /// do. `dim` counts as in `inPage`.
-  Value insideRow(Pool pool, Value head, Value dim, int64_t count);
+  /// What makes `head` and `count` elements (values, tail) or slots (scales)
+  /// from the element `dim` on lie inside a row of `pool`. `dim` counts as in
+  /// `inPage`.
+  SmallVector<Bound> insideRow(Pool pool, Value head, Value dim, int64_t count);
 
   /// The same for `count` elements of a head of `size`.
-  Value insideHead(int64_t size, Value head, Value dim, int64_t count);
+  SmallVector<Bound> insideHead(int64_t size, Value head, Value dim,
+                                int64_t count);
 
-  /// Ends the program where `condition` is false.
-  void trapUnless(Value condition);
+  /// Ends the program with a message where one of `bounds` does not hold.
+  void trapUnless(ArrayRef<Bound> bounds) {
+    emitTrapUnless(b, /*when=*/Value(), bounds, op);
+  }
 
   //===--------------------------------------------------------------------===//
   // Memory
@@ -104,6 +112,12 @@ public:
   /// of two.
   int64_t provenAlignment(Pool pool, Value head, Value dim);
 
+  /// Remarks that a vector of `type` at (head, dim) takes several instructions,
+  /// for neither layout and indices nor `alignment` say that it starts where one
+  /// may.
+  void remarkWidth(Pool pool, Value head, Value dim, Type type,
+                   int64_t alignment);
+
   /// Loads a number or a vector of `pool`'s storage from (position, head, dim);
   /// `alignment` (bytes) is the caller's promise, 0 without one.
   Value load(Pool pool, Position position, Value head, Value dim, Type type,
@@ -123,6 +137,7 @@ private:
   Value slotAfter(Value dim, int64_t lane);
 
   ImplicitLocOpBuilder &b;
+  Operation *op;
   LayoutAttr layout;
   PagedValues values;
   bool swizzled;

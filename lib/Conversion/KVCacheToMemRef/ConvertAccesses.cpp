@@ -52,7 +52,7 @@ struct Access {
   SmallVector<Value>
   inPool(Pool pool, int64_t count, TypeRange results,
          function_ref<SmallVector<Value>(Position)> body) const {
-    Value inside;
+    SmallVector<Bound> inside;
     if (policy != OutOfRange::assume)
       inside = at.insideRow(pool, head, dim, count);
     return at.atPosition(pool, policy, batch, token, inside, results, body);
@@ -66,32 +66,14 @@ struct Access {
     return access;
   }
 
-  /// Remarks that a vector of `type` takes several instructions, for nothing
-  /// says that it starts where one may.
-  void remarkWidth(Pool pool, Type type) const {
-    auto vector = dyn_cast<VectorType>(type);
-    if (!vector)
-      return;
-    int64_t bytes =
-        vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
-    int64_t wanted = std::min<int64_t>(16, bytes & -bytes);
-    int64_t proven = std::max(at.provenAlignment(pool, head, dim), alignment);
-    if (proven % wanted != 0)
-      emitRemark(b.getLoc())
-          << "accesses of " << proven << " bytes to " << bytes
-          << " side by side: layout, head and element prove "
-             "no larger alignment; say 'alignment' where "
-             "there is one";
-  }
-
   /// Loads a number or a vector of storage from (position, head, dim).
   Value load(Pool pool, Position position, Type type) const {
-    remarkWidth(pool, type);
+    at.remarkWidth(pool, head, dim, type, alignment);
     return at.load(pool, position, head, dim, type, alignment);
   }
 
   void store(Pool pool, Position position, Value value) const {
-    remarkWidth(pool, value.getType());
+    at.remarkWidth(pool, head, dim, value.getType(), alignment);
     at.store(pool, position, head, dim, value, alignment);
   }
 };
@@ -212,7 +194,7 @@ template <typename Op> struct LoadPattern : public OpConversionPattern<Op> {
   matchAndRewrite(Op op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Addressing at(b, op, op.getSource().getType(), adaptor.getSource());
     Access access(b, at, adaptor.getBatch().front(), adaptor.getToken().front(),
                   adaptor.getHead().front(), adaptor.getDim().front(),
                   op.getPolicy(), op.getAlignment());
@@ -306,7 +288,7 @@ struct ConvertLoad : public LoadPattern<LoadOp> {
     LayoutAttr layout = at.getLayoutAttr();
     int64_t lanes = lanesOf(type);
     if (layout.getRope()) {
-      Value inside;
+      SmallVector<Bound> inside;
       if (access.policy != OutOfRange::assume)
         inside =
             at.insideHead(layout.getHeadSize(), access.head, access.dim, lanes);
@@ -368,7 +350,7 @@ template <typename Op> struct ConvertStore : public OpConversionPattern<Op> {
   matchAndRewrite(Op op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getTarget().getType(), adaptor.getTarget());
+    Addressing at(b, op, op.getTarget().getType(), adaptor.getTarget());
     Access access(b, at, adaptor.getBatch().front(), adaptor.getToken().front(),
                   adaptor.getHead().front(), adaptor.getDim().front(),
                   op.getPolicy(), op.getAlignment());

@@ -29,7 +29,7 @@ template <typename Op> struct LookupPattern : public OpConversionPattern<Op> {
   matchAndRewrite(Op op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Addressing at(b, op, op.getSource().getType(), adaptor.getSource());
     rewriter.replaceOp(op, lower(op, adaptor, b, at));
     return success();
   }
@@ -49,7 +49,7 @@ struct ConvertCacheLength : public LookupPattern<CacheLengthOp> {
                            Addressing &at) const override {
     Value batch = adaptor.getBatch().front();
     if (op.getPolicy() == OutOfRange::trap)
-      at.trapUnless(at.allBelow({{batch, at.getValues().batch}}));
+      at.trapUnless(Bound{"sequence", batch, at.getValues().batch});
     return {at.toIndex(TableReadOp::create(
         b, b.getI32Type(), at.getValues().lengths, at.toI32(batch),
         /*alignment=*/IntegerAttr()))};
@@ -134,7 +134,7 @@ struct ConvertRowIdx : public LookupPattern<RowIdxOp> {
                            Addressing &at) const override {
     Pool pool = poolOf(op);
     return at.atPosition(pool, op.getPolicy(), adaptor.getBatch().front(),
-                         adaptor.getToken().front(), /*alsoInside=*/Value(),
+                         adaptor.getToken().front(), /*alsoInside=*/{},
                          b.getIndexType(),
                          [&](Position position) -> SmallVector<Value> {
                            return {rowOf(b, at, pool, position)};
@@ -149,7 +149,7 @@ struct ConvertBlockRowIdx : public LookupPattern<BlockRowIdxOp> {
                            ImplicitLocOpBuilder &b,
                            Addressing &at) const override {
     return at.atPosition(poolOf(op), op.getPolicy(), adaptor.getBatch().front(),
-                         adaptor.getToken().front(), /*alsoInside=*/Value(),
+                         adaptor.getToken().front(), /*alsoInside=*/{},
                          {b.getIndexType(), b.getIndexType()},
                          [&](Position position) -> SmallVector<Value> {
                            return {at.toIndex(position.block),
@@ -175,12 +175,15 @@ struct ConvertPopulate : public LookupPattern<PopulateOp> {
 
     if (op.getPolicy() == OutOfRange::trap) {
       Value last = at.add(token, at.index(count - 1));
-      at.trapUnless(
-          at.allBelow({// A tile inside a page must not reach past it.
-                       {at.remainder(token, inPage), at.index(1)},
-                       {batch, at.getValues().batch},
-                       {at.divide(token, pageSize), at.getValues().columns},
-                       {at.divide(last, pageSize), at.getValues().columns}}));
+      // A tile inside a page must not reach past it.
+      SmallVector<Bound> bounds = {
+          {"token after the last multiple of " + std::to_string(inPage),
+           at.remainder(token, inPage), at.index(1)}};
+      llvm::append_range(bounds,
+                         at.insideTable(batch, at.divide(token, pageSize)));
+      bounds.push_back({"last table column", at.divide(last, pageSize),
+                        at.getValues().columns});
+      at.trapUnless(bounds);
     }
     Value token32 = at.toI32(token);
     Value row = b.createOrFold<arith::MulIOp>(
@@ -189,8 +192,7 @@ struct ConvertPopulate : public LookupPattern<PopulateOp> {
     SmallVector<Value> blocks = readEntries(op, b, at, pool, first, pages);
     if (op.getPolicy() == OutOfRange::trap)
       for (Value block : blocks)
-        at.trapUnless(at.allBelow(
-            {{at.toIndex(block), at.getValues().pool(pool).blocks}}));
+        at.trapUnless(at.insidePool(pool, block));
 
     // A tile inside a page starts at some slot of it; one of whole pages at 0.
     Value slot = pages > 1 ? at.i32(0) : at.remainder(token32, pageSize);
@@ -260,7 +262,7 @@ struct ConvertPagedPtr : public LookupPattern<PtrOp> {
     auto view = cast<MemRefType>(op.getView().getType());
     Value head = adaptor.getHead().front();
     Value dim = adaptor.getDim().empty() ? Value() : adaptor.getDim().front();
-    Value inside;
+    SmallVector<Bound> inside;
     if (op.getPolicy() == OutOfRange::trap) {
       int64_t lanes = view.getDimSize(1);
       int64_t per = at.poolLayout(pool).elementsPerStorage;
@@ -270,10 +272,8 @@ struct ConvertPagedPtr : public LookupPattern<PtrOp> {
       if (int64_t tile = view.getDimSize(0); tile > 1) {
         int64_t pageSize = at.getLayoutAttr().getPageSize();
         Value slot = at.remainder(adaptor.getToken().front(), pageSize);
-        Value inPage = at.allBelow({{slot, at.index(pageSize - tile + 1)}});
-        if (inPage)
-          inside = inside ? arith::AndIOp::create(b, inside, inPage).getResult()
-                          : inPage;
+        inside.push_back({"first slot of " + std::to_string(tile), slot,
+                          at.index(pageSize - tile + 1)});
       }
     }
     return at.atPosition(

@@ -87,7 +87,7 @@ struct ConvertPagePtr : public OpConversionPattern<PagePtrOp> {
   matchAndRewrite(PagePtrOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Addressing at(b, op, op.getSource().getType(), adaptor.getSource());
     const PoolValues &pool = at.getValues().pool(poolOf(op.getSource()));
     Value offset = b.createOrFold<arith::MulIOp>(
         at.toIndex(adaptor.getBlock().front()), pool.pitch);
@@ -104,25 +104,23 @@ struct ConvertBlockId : public OpConversionPattern<BlockIdOp> {
   matchAndRewrite(BlockIdOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Addressing at(b, op, op.getSource().getType(), adaptor.getSource());
     Pool pool = poolOf(op.getSource());
     Value batch = adaptor.getBatch().front(), page = adaptor.getPage().front();
     auto entry = [&]() -> Value {
       Value batch32 = at.toI32(batch);
       return at.tableEntry(pool, batch32, at.toI32(page));
     };
-    Value blocks = at.getValues().pool(pool).blocks;
     if (op.getPolicy() == OutOfRange::assume) {
       rewriter.replaceOp(op, entry());
       return success();
     }
 
-    Value inTable = at.allBelow(
-        {{batch, at.getValues().batch}, {page, at.getValues().columns}});
+    SmallVector<Bound> bounds = at.insideTable(batch, page);
     if (op.getPolicy() == OutOfRange::trap) {
-      at.trapUnless(inTable);
+      at.trapUnless(bounds);
       Value block = entry();
-      at.trapUnless(at.allBelow({{at.toIndex(block), blocks}}));
+      at.trapUnless(at.insidePool(pool, block));
       rewriter.replaceOp(op, block);
       return success();
     }
@@ -130,7 +128,7 @@ struct ConvertBlockId : public OpConversionPattern<BlockIdOp> {
     // Only an entry that exists is read.
     Value none = at.i32(-1);
     Value block;
-    if (inTable) {
+    if (Value inTable = emitAllBelow(b, bounds)) {
       auto check = scf::IfOp::create(b, b.getI32Type(), inTable,
                                      /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
@@ -142,12 +140,33 @@ struct ConvertBlockId : public OpConversionPattern<BlockIdOp> {
     } else {
       block = entry();
     }
-    if (Value inPool = at.allBelow({{at.toIndex(block), blocks}}))
+    if (Value inPool = emitAllBelow(b, at.insidePool(pool, block)))
       block = arith::SelectOp::create(b, inPool, block, none);
     rewriter.replaceOp(op, block);
     return success();
   }
 };
+
+/// Remarks what keeps an access that a user wrote from being wide and from
+/// 32-bit arithmetic; kernels of operations remark for themselves.
+template <typename Op>
+void remarkInPage(Op op, Addressing &at, Value head, Value dim, Type type) {
+  if (isInKernelOfOp(op))
+    return;
+  at.remarkWidth(op.getPool(), head, dim, type, op.getAlignment().value_or(0));
+  for (auto [name, index] :
+       {std::pair("slot", op.getSlot()), std::pair("head", op.getHead()),
+        std::pair("dim", op.getDim())}) {
+    Operation *made = index.getDefiningOp();
+    if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp,
+                        arith::DivUIOp, arith::RemUIOp, arith::ShLIOp,
+                        arith::ShRUIOp>(made))
+      emitRemark(op.getLoc()) << "'" << name
+                              << "' is computed in 64 bits: compute it as i32, "
+                                 "and make the index by "
+                                 "arith.index_castui";
+  }
+}
 
 struct ConvertLoadInPage : public OpConversionPattern<LoadInPageOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -156,9 +175,11 @@ struct ConvertLoadInPage : public OpConversionPattern<LoadInPageOp> {
   matchAndRewrite(LoadInPageOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Addressing at(b, op, op.getSource().getType(), adaptor.getSource());
     Position position{adaptor.getBlock().front(),
                       at.toI32(adaptor.getSlot().front())};
+    remarkInPage(op, at, adaptor.getHead().front(), adaptor.getDim().front(),
+                 op.getResult().getType());
     rewriter.replaceOp(
         op, at.load(op.getPool(), position, adaptor.getHead().front(),
                     adaptor.getDim().front(), op.getResult().getType(),
@@ -174,9 +195,11 @@ struct ConvertStoreInPage : public OpConversionPattern<StoreInPageOp> {
   matchAndRewrite(StoreInPageOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getTarget().getType(), adaptor.getTarget());
+    Addressing at(b, op, op.getTarget().getType(), adaptor.getTarget());
     Position position{adaptor.getBlock().front(),
                       at.toI32(adaptor.getSlot().front())};
+    remarkInPage(op, at, adaptor.getHead().front(), adaptor.getDim().front(),
+                 op.getValue().getType());
     at.store(op.getPool(), position, adaptor.getHead().front(),
              adaptor.getDim().front(), adaptor.getValue().front(),
              op.getAlignment().value_or(0));

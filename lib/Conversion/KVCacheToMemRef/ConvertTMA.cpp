@@ -98,7 +98,7 @@ struct ConvertCreateTMA : public OpConversionPattern<TMAOp> {
   matchAndRewrite(TMAOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Addressing at(b, op.getSource().getType(), adaptor.getSource());
+    Addressing at(b, op, op.getSource().getType(), adaptor.getSource());
     PoolLayout pool = at.poolLayout(Pool::values);
     int64_t bn = op.getBn();
     int64_t depth = op.getDepth() / pool.elementsPerStorage;

@@ -103,7 +103,7 @@ struct ConvertKVCacheToMemRefPass
     if (failed(applyPartialConversion(root, target, std::move(patterns))))
       return signalPassFailure();
     root->walk(markInvariantReads);
-    if (failed(lowerHostPrintf(getOperation())))
+    if (failed(lowerPrintf(getOperation())))
       return signalPassFailure();
   }
 };

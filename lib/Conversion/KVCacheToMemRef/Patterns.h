@@ -29,9 +29,9 @@ void populateSignaturePatterns(RewritePatternSet &patterns,
 /// inside other types, and operations that do not know what to do with them.
 LogicalResult checkLowerable(Operation *root);
 
-/// Lowers `gpu.printf` outside of kernels, by which checks report, to a call of
-/// dprintf to stderr.
-LogicalResult lowerHostPrintf(ModuleOp module);
+/// Lowers the `gpu.printf` by which checks report: on the host to dprintf to
+/// stderr, in kernels to vprintf.
+LogicalResult lowerPrintf(ModuleOp module);
 
 } // namespace mlir::kvcache
 

@@ -201,9 +201,11 @@ func.func @skip(%k: !kvcache.cache<key, #gqa>, %b: index, %t: index, %h: index, 
 
 // CHECK-LABEL: func.func @trap(
 // CHECK: scf.if %{{.*}} {
+// CHECK: llvm.call @dprintf
 // CHECK-NEXT: llvm.intr.trap
 // CHECK: kvcache.table_read
 // CHECK: scf.if %{{.*}} {
+// CHECK: llvm.call @dprintf
 // CHECK-NEXT: llvm.intr.trap
 // CHECK: memref.load
 func.func @trap(%k: !kvcache.cache<key, #gqa>, %b: index, %t: index, %h: index, %d: index) -> f32 {

@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: gpu.module @gqa_paged_attention
 // CHECK: gpu.func @gqa_paged_attention(
-// CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, nvvm.minctasm = 3 : i32
+// CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, {{.*}}nvvm.minctasm = 3 : i32
 // Which sequence the rows are of.
 // CHECK: scf.while
 // CHECK: nvvm.vote.sync ballot

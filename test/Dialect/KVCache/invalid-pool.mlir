@@ -276,3 +276,13 @@ func.func @f(%blocks: memref<?x2x3x16x2x64xbf16, strided<[12300, 6144, 2048, 128
   %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x3x16x2x64xbf16, strided<[12300, 6144, 2048, 128, 64, 1]>>) lengths(%lengths : memref<4xi32>) table(%table : memref<4x8xi32>) max_prompt(%max_prompt : memref<1xi32>) max_cache(%max_cache : memref<1xi32>) : !kvcache.collection<#kv>
   return
 }
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 8>, page_size = 4>
+func.func @misaligned(%b: memref<3x2x1x4x2x8xbf16, strided<[128, 64, 64, 16, 8, 1], offset: 4>>, %l: memref<2xi32>, %t: memref<2x3xi32>, %m: memref<1xi32>) {
+  // expected-error@+1 {{'kvcache.get_paged_cache' op expected 'blocks' to start at a multiple of 16 bytes, got an offset of 4 elements of 2 bytes}}
+  %c = kvcache.get_paged_cache blocks(%b : memref<3x2x1x4x2x8xbf16, strided<[128, 64, 64, 16, 8, 1], offset: 4>>) lengths(%l : memref<2xi32>)
+      table(%t : memref<2x3xi32>) max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#kv>
+  return
+}

@@ -19,6 +19,7 @@ func.func @layout(%k: !kvcache.cache<key, #kv>, %x: memref<?x3x46xbf16>, %b: mem
 // Eight heads of 92 bytes are rows of 736, which 16 divides.
 #kv = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 46>, page_size = 16>
 func.func @rows(%k: !kvcache.cache<key, #kv>, %out: memref<?x?x8x46xf32>) {
+  // expected-remark@+1 {{pages are numbered in 64 bits: a block of threads has 5 of them}}
   kvcache.gather from(%k : !kvcache.cache<key, #kv>) into(%out : memref<?x?x8x46xf32>)
   return
 }

@@ -32,7 +32,10 @@ def layout_text(layout, own_table=False):
     if layout.placement != "pool":
         text += f", placement = {layout.placement}"
         # 0, the default, is no padding at all.
+        # A pitch may be given that is no multiple of it.
         align = layout.page_align
+        if layout.page_bytes % align:
+            align = 1
         if align > 1 or layout.page_bytes != layout.packed_page_bytes:
             text += f", page_align = {align}"
     if layout.order == "HND":

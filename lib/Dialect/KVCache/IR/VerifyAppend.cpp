@@ -17,9 +17,16 @@ LogicalResult CheckRowsOp::verify() {
            << stringifyRowForm(getForm()) << "', got " << getSizes().size();
   if (getTargets().size() != 1)
     return emitOpError("expected one target, got ") << getTargets().size();
+  if (getNoValues() && getNoScales())
+    return emitOpError("expected a pool to check, got 'no_values' and "
+                       "'no_scales'");
   LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
+  if (getNoValues() && !layout.isQuantized())
+    return emitOpError("expected no 'no_values', since the layout has no "
+                       "scales");
   return verifyRowForm(*this, getForm(), getRows(), layout,
-                       getRows().size() == 2 && getForm() == RowForm::slots);
+                       layout.isQuantized() && !getNoValues() &&
+                           !getNoScales());
 }
 
 LogicalResult AppendOp::verify() {

@@ -73,6 +73,12 @@ static LogicalResult verifyPool(Operation *op, StringRef name, MemRefType type,
     return op->emitOpError()
            << "expected '" << name << "' with a strided layout, got "
            << type.getLayout();
+  if (!ShapedType::isDynamic(offset) &&
+      offset % poolAlignment * pool.poolBytes() % poolAlignment != 0)
+    return op->emitOpError()
+           << "expected '" << name << "' to start at a multiple of "
+           << poolAlignment << " bytes, got an offset of " << offset
+           << " elements of " << pool.poolBytes() << " bytes";
   int64_t layers = type.getDimSize(2), blocks = type.getDimSize(0);
   int64_t pitch = strides[0];
   // Every byte must be addressable. A page is at least one layer of every side.

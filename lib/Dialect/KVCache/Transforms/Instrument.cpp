@@ -8,6 +8,7 @@
 
 #include "RuntimeChecks.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
@@ -16,9 +17,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace mlir::kvcache {
 #define GEN_PASS_DEF_INSTRUMENTPASS
@@ -28,20 +29,9 @@ namespace mlir::kvcache {
 using namespace mlir;
 using namespace mlir::kvcache;
 
-std::string mlir::kvcache::locationText(Location loc) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  if (auto place = loc->findInstanceOf<FileLineColLoc>())
-    out << place.getFilename().getValue() << ":" << place.getLine() << ":"
-        << place.getColumn();
-  else
-    out << "an unknown location";
-  return text;
-}
-
 static std::string messageOf(Operation *op, StringRef text) {
-  return locationText(op->getLoc()) + ": '" +
-         op->getName().getStringRef().str() + "' op " + text.str();
+  return locationText(op->getLoc()) + ": " + reportedName(op) + " " +
+         text.str();
 }
 
 /// The scales that an operation loads or stores; null where it does neither.
@@ -58,13 +48,60 @@ static Value getScales(Operation *op) {
       .Default(Value());
 }
 
-/// Asserts that no scale is NaN.
-static void checkScales(Operation *op, Value scales) {
-  OpBuilder builder(op);
-  if (scales.getDefiningOp() == op)
-    builder.setInsertionPointAfter(op);
-  RuntimeChecks check(op, builder, op->getLoc(), messageOf);
-  ImplicitLocOpBuilder &b = check.b;
+/// Where the first of the scales lies that an operation loads or stores: names
+/// and numbers of what says so, the last one counting elements of `head`.
+struct ScalePlace {
+  const char *format;
+  SmallVector<Value> where;
+  Value head, dim;
+  LayoutAttr layout;
+};
+
+static ScalePlace placeOf(Operation *op) {
+  constexpr char token[] = "sequence %lld, token %lld",
+                 slot[] = "block %lld, slot %lld";
+  return TypeSwitch<Operation *, ScalePlace>(op)
+      .Case([&](LoadScaleOp op) -> ScalePlace {
+        return {token,
+                {op.getBatch(), op.getToken()},
+                op.getHead(),
+                op.getDim(),
+                getLayout(op.getSource().getType())};
+      })
+      .Case([&](StoreScaleOp op) -> ScalePlace {
+        return {token,
+                {op.getBatch(), op.getToken()},
+                op.getHead(),
+                op.getDim(),
+                getLayout(op.getTarget().getType())};
+      })
+      .Case([&](LoadInPageOp op) -> ScalePlace {
+        return {slot,
+                {op.getBlock(), op.getSlot()},
+                op.getHead(),
+                op.getDim(),
+                kvcache::getLayout(op.getSource().getType())};
+      })
+      .Case([&](StoreInPageOp op) -> ScalePlace {
+        return {slot,
+                {op.getBlock(), op.getSlot()},
+                op.getHead(),
+                op.getDim(),
+                kvcache::getLayout(op.getTarget().getType())};
+      });
+}
+
+/// Asserts that none of the `scales` that `op` has at `place` is NaN, and says
+/// which one is.
+static void checkScales(ImplicitLocOpBuilder &b, Operation *op,
+                        const ScalePlace &place, Value scales) {
+  std::string text = "expected scales that are no NaN";
+  std::string format = escapeFormat(reportedName(op)) + " " + text +
+                       ", got one at " + place.format +
+                       ", head %lld, scale %lld";
+  auto constant = [&](int64_t number) {
+    return arith::ConstantIndexOp::create(b, number);
+  };
   auto vector = dyn_cast<VectorType>(scales.getType());
   for (int64_t lane = 0, lanes = vector ? vector.getDimSize(0) : 1;
        lane < lanes; ++lane) {
@@ -73,9 +110,59 @@ static void checkScales(Operation *op, Value scales) {
       scale = vector::ExtractOp::create(b, scales, lane);
     if (scale.getType().getIntOrFloatBitWidth() < 32)
       scale = arith::ExtFOp::create(b, b.getF32Type(), scale);
-    check.require(
-        arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, scale, scale),
-        "expected scales that are no NaN");
+    Value isNumber =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, scale, scale);
+    emitAssert(b, isNumber, messageOf(op, text), format, [&] {
+      // Scales count on over heads that lie side by side.
+      int64_t slots = place.layout.getScaleSlots();
+      Value index = b.createOrFold<arith::AddIOp>(
+          b.createOrFold<arith::DivUIOp>(
+              place.dim, constant(place.layout.getGranularity())),
+          constant(lane));
+      SmallVector<Value> numbers(place.where);
+      numbers.push_back(b.createOrFold<arith::AddIOp>(
+          place.head, b.createOrFold<arith::DivUIOp>(index, constant(slots))));
+      numbers.push_back(b.createOrFold<arith::RemUIOp>(index, constant(slots)));
+      return numbers;
+    });
+  }
+}
+
+static void checkScales(Operation *op, Value scales) {
+  OpBuilder builder(op);
+  if (scales.getDefiningOp() == op)
+    builder.setInsertionPointAfter(op);
+  ImplicitLocOpBuilder b(op->getLoc(), builder);
+  checkScales(b, op, placeOf(op), scales);
+}
+
+/// The same for the scales that a load multiplies with: one of each granule
+/// that its lanes may be in.
+static void checkScalesOf(LoadOp op) {
+  LayoutAttr layout = kvcache::getLayout(op.getSource().getType());
+  // Elements of a tail have none.
+  APInt constant;
+  if (layout.getRope() &&
+      (!matchPattern(op.getDim(), m_ConstantInt(&constant)) ||
+       constant.sge(layout.getQuantizedSize())))
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto vector = dyn_cast<VectorType>(op.getResult().getType());
+  int64_t lanes = vector ? vector.getDimSize(0) : 1;
+  if (layout.getRope())
+    lanes =
+        std::min(lanes, layout.getQuantizedSize() - constant.getSExtValue());
+  int64_t granules = llvm::divideCeil(lanes - 1, layout.getGranularity()) + 1;
+  for (int64_t i = 0; i < granules; ++i) {
+    int64_t lane = std::min(i * layout.getGranularity(), lanes - 1);
+    Value dim = b.createOrFold<arith::AddIOp>(
+        op.getDim(), arith::ConstantIndexOp::create(b, lane));
+    Value scale =
+        LoadScaleOp::create(b, b.getF32Type(), op.getSource(), op.getBatch(),
+                            op.getToken(), op.getHead(), dim, op.getPolicy(),
+                            /*alignment=*/IntegerAttr());
+    ScalePlace place = placeOf(scale.getDefiningOp());
+    checkScales(b, op, place, scale);
   }
 }
 
@@ -90,8 +177,13 @@ void mlir::kvcache::instrumentLookups(Operation *root, bool checkNaN) {
       OpBuilder builder(op);
       checked.generateRuntimeVerification(builder, op->getLoc(), messageOf);
     }
-    if (Value scales = checkNaN ? getScales(op) : Value())
+    if (!checkNaN)
+      continue;
+    if (Value scales = getScales(op))
       checkScales(op, scales);
+    if (auto load = dyn_cast<LoadOp>(op))
+      if (kvcache::getLayout(load.getSource().getType()).isQuantized())
+        checkScalesOf(load);
   }
 }
 
@@ -105,24 +197,38 @@ struct InstrumentPass
       if (!op->hasTrait<KernelOpTrait>() || isa<CheckRowsOp>(op))
         return;
       op->setAttr(instrumentAttrName, UnitAttr::get(&getContext()));
-      if (auto append = dyn_cast<AppendOp>(op))
-        checkRows(append);
-      if (auto append = dyn_cast<QuantizeAppendOp>(op))
-        checkRows(append);
-      if (auto append = dyn_cast<RopeQuantizeAppendOp>(op))
-        checkRows(append);
+      TypeSwitch<Operation *>(op)
+          .Case([&](AppendOp op) {
+            checkRows(op, op.getSources().front(), /*noValues=*/false,
+                      /*noScales=*/op.getScales().empty());
+          })
+          .Case([&](AppendScalesOp op) {
+            checkRows(op, op.getScales().front(), /*noValues=*/true,
+                      /*noScales=*/false);
+          })
+          .Case<QuantizeAppendOp, RopeQuantizeAppendOp>([&](auto op) {
+            checkRows(op, op.getSources().front(), /*noValues=*/false,
+                      /*noScales=*/false);
+          });
     });
   }
 
-  template <typename Op> void checkRows(Op op) {
+  /// Checks where the rows of `source` go, in each collection that is written.
+  template <typename Op>
+  void checkRows(Op op, Value source, bool noValues, bool noScales) {
     ImplicitLocOpBuilder b(op.getLoc(), op);
     SmallVector<Value> sizes;
     for (unsigned i = 0; i < op.getLeadingRank(); ++i)
-      sizes.push_back(
-          b.createOrFold<memref::DimOp>(op.getSources().front(), i));
-    for (Value target : op.getTargets().take_front())
+      sizes.push_back(b.createOrFold<memref::DimOp>(source, i));
+    llvm::SmallDenseSet<Operation *> seen;
+    for (Value target : op.getTargets()) {
+      // Keys and values of a collection have their blocks in common.
+      Operation *collection = getCollectionOp(target);
+      if (collection && !seen.insert(collection).second)
+        continue;
       CheckRowsOp::create(b, op.getPolicy(), sizes, target, op.getForm(),
-                          op.getRows());
+                          op.getRows(), noValues, noScales);
+    }
   }
 };
 } // namespace

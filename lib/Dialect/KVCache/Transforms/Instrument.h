@@ -15,10 +15,6 @@ namespace mlir::kvcache {
 /// operation be checked.
 inline constexpr char instrumentAttrName[] = "kvcache.instrument";
 
-/// A location as a reader of messages wants it: `file:line:column` where there
-/// is one.
-std::string locationText(Location loc);
-
 /// Puts checks before every lookup and access in `root`, and with `checkNaN`
 /// around every access of scales.
 void instrumentLookups(Operation *root, bool checkNaN = true);

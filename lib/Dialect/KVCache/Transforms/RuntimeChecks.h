@@ -13,9 +13,14 @@
 namespace mlir::kvcache {
 
 /// Asserts `condition` on the host or in a kernel, with `message`. Before it
-/// fails, `expectation` is printed with the location and the numbers that broke
-/// it: "file:line:column: error: <expectation>, got <a> and <b>". Numbers are
-/// `index` or signless integers. What folds to true leaves nothing.
+/// fails, `format` is printed with the numbers that `numbers` emits, as
+/// `emitReport` takes them. What folds to true leaves nothing.
+void emitAssert(ImplicitLocOpBuilder &b, Value condition, StringRef message,
+                const Twine &format,
+                function_ref<SmallVector<Value>()> numbers);
+
+/// The same, for "<expectation>, got <a> and <b>"; nothing is printed without
+/// numbers.
 void emitAssert(ImplicitLocOpBuilder &b, Value condition, StringRef message,
                 const Twine &expectation, ValueRange numbers);
 

@@ -6,9 +6,9 @@
 
 #include "kvcache/Dialect/KVCache/Transforms/RuntimeOpVerification.h"
 
-#include "Instrument.h"
 #include "RuntimeChecks.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -20,33 +20,41 @@ using namespace mlir;
 using namespace mlir::kvcache;
 
 void mlir::kvcache::emitAssert(ImplicitLocOpBuilder &b, Value condition,
-                               StringRef message, const Twine &expectation,
-                               ValueRange numbers) {
+                               StringRef message, const Twine &format,
+                               function_ref<SmallVector<Value>()> numbers) {
   if (matchPattern(condition, m_One()))
     return;
-  if (!numbers.empty()) {
-    std::string text = locationText(b.getLoc()) + ": error: ";
-    std::string format;
-    // A name of a file may hold what printf would take for a conversion.
-    for (char c : text + expectation.str())
-      format += c == '%' ? "%%" : std::string(1, c);
-    for (auto [place, number] : llvm::enumerate(numbers))
-      format += (place == 0 ? ", got " : " and ") +
-                std::string(number.getType().isInteger(32) ? "%d" : "%lld");
-    Value broken = arith::XOrIOp::create(
-        b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-    auto report = scf::IfOp::create(b, broken, /*withElseRegion=*/false);
+  Value broken = arith::XOrIOp::create(
+      b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  auto report = scf::IfOp::create(b, broken, /*withElseRegion=*/false);
+  {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(report.thenBlock());
-    gpu::PrintfOp::create(b, format + "\n", numbers);
+    SmallVector<Value> printed = numbers();
+    emitReport(b, format, printed);
   }
   cf::AssertOp::create(b, condition, message);
+}
+
+void mlir::kvcache::emitAssert(ImplicitLocOpBuilder &b, Value condition,
+                               StringRef message, const Twine &expectation,
+                               ValueRange numbers) {
+  if (numbers.empty()) {
+    if (!matchPattern(condition, m_One()))
+      cf::AssertOp::create(b, condition, message);
+    return;
+  }
+  std::string format = escapeFormat(expectation.str());
+  for (unsigned place = 0; place < numbers.size(); ++place)
+    format += place == 0 ? ", got %lld" : " and %lld";
+  emitAssert(b, condition, message, format,
+             [&] { return llvm::to_vector(numbers); });
 }
 
 void RuntimeChecks::require(Value condition, const Twine &text,
                             ValueRange numbers) {
   emitAssert(b, condition, message(op, text.str()),
-             "'" + op->getName().getStringRef() + "' op " + text, numbers);
+             reportedName(op) + " " + text, numbers);
 }
 
 void RuntimeChecks::requireMultiple(Value number, int64_t factor,

@@ -118,7 +118,9 @@ def KVCache_CheckRowsOp : KVCache_KernelOp<"check_rows"> {
     which is no fault), or where two rows would go to one slot. Nothing is
     written. `kvcache-instrument` puts it before the operations that append.
 
-    The time grows with the square of the number of rows.
+    `no_values` and `no_scales` leave a pool out that is not written. Beside the
+    rows' own memory it takes 4 bytes a slot of each pool that is written, from
+    `gpu.alloc`.
 
     **Constraints:**
     - `sizes` are the sizes of the tensor's leading dimensions: `T`, or `B` and
@@ -136,7 +138,9 @@ def KVCache_CheckRowsOp : KVCache_KernelOp<"check_rows"> {
     Variadic<Index>:$sizes,
     Variadic<KVCache_CacheType>:$targets,
     KVCache_RowForm:$form,
-    Variadic<AnyMemRef>:$rows
+    Variadic<AnyMemRef>:$rows,
+    UnitAttr:$no_values,
+    UnitAttr:$no_scales
   );
   let assemblyFormat = [{
     ($policy^)? `(` $sizes `:` type($sizes) `)`

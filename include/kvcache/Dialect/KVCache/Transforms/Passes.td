@@ -85,14 +85,18 @@ def InstrumentPass : Pass<"kvcache-instrument", "::mlir::ModuleOp"> {
   let description = [{
     Puts assertions before lookups and accesses, on the host and on the device:
     indices against tables and layout, blocks and slots against the pool that is
-    addressed; after loads and before stores of scales: that none is NaN. What
-    the policy `skip` leaves out is no fault.
+    addressed; after loads, also those that dequantise, and before stores of
+    scales: that none is NaN, and which one is. What the policy `skip` leaves out
+    is no fault.
 
     Kernel operations are marked, so that `kvcache-expand-kernels` checks the
     kernels that it makes of them. Before those that append, `kvcache.check_rows`
     makes sure that every row has a place (sequences and pages against the table,
     blocks against their pool) and that no two rows have the same, so that nothing
-    is written otherwise.
+    is written otherwise. Other kernels, before the operation's, make sure that
+    offsets do not descend and end with the rows that there are, that new lengths
+    fit the rows of a sequence, that the table has the columns that
+    `max_cache_length` needs, and that pairs said to be `disjoint` are.
 
     A check that fails ends the program on the host; a kernel it stops, and the
     device reports it. Messages have the operation's location.

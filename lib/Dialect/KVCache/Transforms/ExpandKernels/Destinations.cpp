@@ -6,8 +6,9 @@
 
 #include "Destinations.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -268,17 +269,20 @@ Destination RowMap::inSlot(Tensor slots, Value row, Value operand,
   };
   to.block = to32(block);
   to.slot = to32(inPage);
+  if (block.getType() != to.block.getType())
+    to.wideBlock = arith.toIndex(block);
   if (policy == OutOfRange::assume)
     return to;
   Value blocks = NumBlocksOp::create(b, operand);
-  Value known = arith.less(arith.toIndex(block), blocks);
   if (policy == OutOfRange::skip) {
-    to.valid = arith.both(to.valid, known);
+    to.valid = arith.both(to.valid, arith.less(arith.toIndex(block), blocks));
     return to;
   }
-  Value outside = arith::XOrIOp::create(
-      b, known, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-  emitIf(b, arith.both(to.valid, outside), [&] { LLVM::Trap::create(b); });
+  bool scales = cast<MHAOperandTypeInterface>(operand.getType()).getPool() ==
+                Pool::scales;
+  emitTrapUnless(b, to.valid,
+                 {{scales ? "scales block of a slot" : "block of a slot",
+                   arith.toIndex(block), blocks}});
   return to;
 }
 

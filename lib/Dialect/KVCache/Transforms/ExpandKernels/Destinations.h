@@ -15,6 +15,9 @@ namespace mlir::kvcache {
 /// where `valid` (an i1, or null for always) holds.
 struct Destination {
   Value valid, block, slot;
+  /// The block as an `index` where the row names a slot of more than 32 bits:
+  /// the block of one that is out of range may not fit `block`.
+  Value wideBlock;
 };
 
 /// The destinations of a row of a tensor in the values and the scales pool.

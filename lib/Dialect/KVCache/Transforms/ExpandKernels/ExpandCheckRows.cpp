@@ -1,23 +1,22 @@
-//===- ExpandCheckRows.cpp - The kernel of kvcache.check_rows ------------===//
+//===- ExpandCheckRows.cpp - The kernels of kvcache.check_rows -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread a row: it checks its own destination, and that no row before has the
-// same. Numbers are printed before the assertion that stops the program.
+// A thread a row: it checks its own destination and claims it, in a list of all
+// slots of the pool that another kernel has cleared before. Who finds a slot
+// claimed shares it with the row that the list names. Numbers are printed
+// before the assertion that stops the program.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Destinations.h"
 #include "ExpandKernels.h"
+#include "KernelChecks.h"
 #include "RowUnits.h"
 
-#include "../Instrument.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -27,123 +26,144 @@ namespace {
 class CheckRowsKernel {
 public:
   CheckRowsKernel(ImplicitLocOpBuilder &host, CheckRowsOp op, Tuning tuning)
-      : host(host), op(op), tuning(tuning) {}
+      : host(host), op(op), tuning(tuning),
+        layout(getLayout(op.getTargets().front().getType())) {}
   void emit();
 
 private:
+  /// A pool whose rows are checked, and the claims of its slots; none where the
+  /// other pool's slots say the same.
+  struct Checked {
+    Pool pool;
+    std::optional<Claims> claims;
+  };
+  Claims makeClaims(Pool pool);
+
   /// Prints `format` with `numbers`, and stops, where `wrong` holds.
   void report(Value wrong, const Twine &format, ValueRange numbers);
   void checkBlock(Value row, Destination to, Pool pool);
-  void checkUnique(RowMap &map, Value row, Destinations to, bool scales);
+  void claim(Value row, Destination to, Pool pool, Tensor claims);
 
   ImplicitLocOpBuilder &host;
   CheckRowsOp op;
   Tuning tuning;
+  LayoutAttr layout;
   ImplicitLocOpBuilder *b = nullptr;
   Value cache;
 };
 
+StringRef nameOf(Pool pool) {
+  return pool == Pool::scales ? "scales" : "value";
+}
+
+Claims CheckRowsKernel::makeClaims(Pool pool) {
+  Value blocks =
+      NumBlocksOp::create(host, operandOf(host, op.getTargets().front(), pool));
+  return Claims(host, op, Arith(host).mul(blocks, layout.getPageSize()),
+                tuning);
+}
+
 void CheckRowsKernel::report(Value wrong, const Twine &format,
                              ValueRange numbers) {
-  std::string where = locationText(op.getLoc());
-  emitIf(*b, wrong, [&] {
-    gpu::PrintfOp::create(*b, (where + ": error: " + format + "\n").str(),
-                          numbers);
-    Value never = arith::ConstantOp::create(*b, b->getBoolAttr(false));
-    cf::AssertOp::create(*b, never,
-                         where + ": a row cannot go where it is told to");
-  });
+  emitStopIf(*b, wrong, format, numbers, "a row cannot go where it is told to");
 }
 
 void CheckRowsKernel::checkBlock(Value row, Destination to, Pool pool) {
   Arith arith(*b);
   Value operand = operandOf(*b, cache, pool);
   Value blocks = NumBlocksOp::create(*b, operand);
-  Value outside = arith::CmpIOp::create(*b, arith::CmpIPredicate::uge,
-                                        arith.toIndex(to.block), blocks);
+  Value block = to.wideBlock ? to.wideBlock : arith.toIndex(to.block);
+  Value outside =
+      arith::CmpIOp::create(*b, arith::CmpIPredicate::uge, block, blocks);
   report(arith.both(to.valid, outside),
-         "row %llu goes to block %u, but the " +
-             Twine(pool == Pool::scales ? "scales" : "value") +
+         "row %llu goes to block %llu, but the " + nameOf(pool) +
              " pool has %llu",
-         ValueRange{row, to.block, blocks});
+         ValueRange{row, block, blocks});
 }
 
-void CheckRowsKernel::checkUnique(RowMap &map, Value row, Destinations to,
-                                  bool scales) {
-  Arith arith(*b);
-  auto loop = scf::ForOp::create(*b, arith.index(0), row, arith.index(1));
-  OpBuilder::InsertionGuard guard(*b);
-  b->setInsertionPointToStart(loop.getBody());
-  Value other = loop.getInductionVar();
-  auto compare = [&](Destination mine, Destination its, StringRef pool) {
-    Value same = arith.both(arith.equal(mine.block, its.block),
-                            arith.equal(mine.slot, its.slot));
-    same = arith.both(same, arith.both(mine.valid, its.valid));
-    report(same,
-           "rows %llu and %llu both go to slot %u of block %u of the " + pool +
-               " pool",
-           ValueRange{other, row, mine.slot, mine.block});
-  };
-  map.at(other, cache, scales, [&](Destinations its) {
-    compare(to.values, its.values, "value");
-    if (scales)
-      compare(to.scales, its.scales, "scales");
+void CheckRowsKernel::claim(Value row, Destination to, Pool pool,
+                            Tensor claims) {
+  emitIf(*b, to.valid, [&] {
+    Arith arith(*b);
+    Value slot =
+        arith.add(arith.mul(arith.toIndex(to.block), layout.getPageSize()),
+                  arith.toIndex(to.slot));
+    Value mine = arith.toI32(row);
+    Value other = Claims::claim(*b, claims, slot, mine);
+    report(Claims::isClaimed(*b, other),
+           "rows %llu and %llu both go to slot %llu of block %llu of the " +
+               nameOf(pool) + " pool",
+           ValueRange{arith.minimum(other, mine),
+                      b->createOrFold<arith::MaxUIOp>(other, mine), to.slot,
+                      to.block});
   });
 }
 
 void CheckRowsKernel::emit() {
-  Arith hostArith(host);
   SmallVector<Value> lead(op.getSizes());
   Value rows = lead[0];
   if (lead.size() == 2)
-    rows = hostArith.mul(lead[0], lead[1]);
+    rows = Arith(host).mul(lead[0], lead[1]);
+  bool values = !op.getNoValues();
+  bool scales =
+      !op.getNoScales() && layout.isQuantized() && layout.hasSeparatePools();
+  SmallVector<Checked> pools;
+  if (values)
+    pools.push_back({Pool::values, makeClaims(Pool::values)});
+  // Where the pools share blocks one list speaks for both.
+  if (scales && values && !layout.hasOwnScalesTable())
+    pools.push_back({Pool::scales, std::nullopt});
+  else if (scales)
+    pools.push_back({Pool::scales, makeClaims(Pool::scales)});
+
   RowUnits units(/*width=*/1, tuning.threads);
   KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM,
                         tuning.maxBlocks);
   b = &builder.body();
-  LayoutAttr layout = getLayout(op.getTargets().front().getType());
-  SmallVector<Value> caches;
-  for (Value target : op.getTargets())
-    caches.push_back(builder.take(target));
-  // Those of one collection have their blocks in common.
-  if (RowMap::areTogether(op.getTargets()))
-    caches.resize(1);
-  bool scales = layout.isQuantized() && layout.hasSeparatePools();
+  cache = builder.take(op.getTargets().front());
+  SmallVector<std::optional<Tensor>> claims;
+  for (const Checked &checked : pools)
+    claims.push_back(checked.claims
+                         ? std::optional(checked.claims->take(builder))
+                         : std::nullopt);
   OutOfRange policy = op.getPolicy();
   RowMap map(builder, op.getForm(), op.getRows(), lead,
              policy == OutOfRange::skip ? policy : OutOfRange::assume);
-  auto checkToken = [&](Value row, Value batch, Value page) {
-    Value batches = BatchSizeOp::create(*b, cache);
-    Value columns = TableColumnsOp::create(*b, cache);
-    auto atLeast = [&](Value value, Value size) {
-      return arith::CmpIOp::create(*b, arith::CmpIPredicate::uge, value, size)
-          .getResult();
+  if (policy != OutOfRange::skip)
+    map.onToken = [&](Value row, Value batch, Value page) {
+      Value batches = BatchSizeOp::create(*b, cache);
+      Value columns = TableColumnsOp::create(*b, cache);
+      auto atLeast = [&](Value value, Value size) {
+        return arith::CmpIOp::create(*b, arith::CmpIPredicate::uge, value, size)
+            .getResult();
+      };
+      report(atLeast(batch, batches),
+             "row %llu goes to sequence %llu, but the table has %llu",
+             ValueRange{row, batch, batches});
+      report(atLeast(page, columns),
+             "row %llu goes to page %llu of its sequence, but the table has "
+             "%llu columns",
+             ValueRange{row, page, columns});
     };
-    report(atLeast(batch, batches),
-           "row %llu goes to sequence %llu, but the table has %llu",
-           ValueRange{row, batch, batches});
-    report(atLeast(page, columns),
-           "row %llu goes to page %llu of its sequence, but the table has "
-           "%llu columns",
-           ValueRange{row, page, columns});
-  };
   units.forEachRow(builder, rows, [&](Value row, Value) {
-    for (Value target : caches) {
-      cache = target;
-      if (policy != OutOfRange::skip)
-        map.onToken = checkToken;
-      map.at(row, cache, scales, [&](Destinations to) {
-        if (policy != OutOfRange::skip) {
-          checkBlock(row, to.values, Pool::values);
-          if (scales)
-            checkBlock(row, to.scales, Pool::scales);
-        }
-        map.onToken = nullptr;
-        checkUnique(map, row, to, scales);
-      });
-    }
+    map.at(
+        row, cache, scales,
+        [&](Destinations to) {
+          for (auto [checked, list] : llvm::zip_equal(pools, claims)) {
+            Destination place =
+                checked.pool == Pool::values ? to.values : to.scales;
+            if (policy != OutOfRange::skip)
+              checkBlock(row, place, checked.pool);
+            if (list)
+              claim(row, place, checked.pool, *list);
+          }
+        },
+        values);
   });
   builder.launch(units.blocks(host, rows));
+  for (Checked &checked : pools)
+    if (checked.claims)
+      checked.claims->free(host);
 }
 
 } // namespace

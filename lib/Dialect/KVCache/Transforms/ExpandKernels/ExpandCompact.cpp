@@ -14,6 +14,8 @@
 #include "Destinations.h"
 #include "PairOrder.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -157,8 +159,9 @@ void Compaction::emitFindFirst() {
         Arith arith(b);
         Entry found = at(kernel, position);
         if (op.getPolicy() == OutOfRange::trap)
-          emitTrapIf(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                              found.inUse, found.live));
+          emitTrapUnless(
+              b, found.inUse,
+              {{"block", arith.toIndex(found.block), kernel.blocks}});
         emitIf(b, found.live, [&] {
           Value place = kernel.order.view(PairOrder::start, found.block);
           memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::minu,

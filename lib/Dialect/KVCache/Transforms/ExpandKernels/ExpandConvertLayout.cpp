@@ -7,6 +7,8 @@
 #include "Destinations.h"
 #include "PageWork.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -34,9 +36,9 @@ static void convert(ImplicitLocOpBuilder &host, ConvertLayoutOp op,
       ImplicitLocOpBuilder &b = kernel.b;
       Arith arith(b);
       if (op.getPolicy() == OutOfRange::trap)
-        emitTrapIf(b,
-                   arith::CmpIOp::create(b, arith::CmpIPredicate::uge, block,
-                                         countBlocks(b, scope, kernel.target)));
+        emitTrapUnless(b, /*when=*/Value(),
+                       {{"block of 'target'", block,
+                         countBlocks(b, scope, kernel.target)}});
       PageItem item{arith.toI32(block), Value()};
       forUnits(
           [&](const PagePiece &piece, ArrayRef<SmallVector<Value>> places) {

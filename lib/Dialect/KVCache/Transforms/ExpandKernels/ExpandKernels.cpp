@@ -6,7 +6,9 @@
 
 #include "ExpandKernels.h"
 
+#include "../Instrument.h"
 #include "KernelBuilder.h"
+#include "KernelChecks.h"
 
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 
@@ -59,12 +61,16 @@ struct ExpandKernelsPass
       if (op->hasTrait<KernelOpTrait>())
         ops.push_back(op);
     });
+    // Collections whose columns were checked.
+    llvm::SmallPtrSet<Operation *, 4> checked;
     for (Operation *op : ops) {
       if (op->getParentOfType<gpu::GPUModuleOp>() ||
           op->getParentOfType<gpu::LaunchOp>()) {
         op->emitOpError("is launched from the host; use lookups in a kernel");
         return signalPassFailure();
       }
+      if (op->hasAttr(instrumentAttrName))
+        emitInputChecks(op, tuning({128, 1, 0}), checked);
       if (failed(expand(op)))
         return signalPassFailure();
       op->erase();

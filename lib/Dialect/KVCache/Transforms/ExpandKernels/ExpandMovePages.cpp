@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Instrument.h"
 #include "Destinations.h"
+#include "KernelChecks.h"
 #include "PairOrder.h"
 
 using namespace mlir;
@@ -39,6 +41,8 @@ static LogicalResult expandMoves(Op op, PageScope all,
   Value workspace = op.getWorkspace();
   forEachScope(all, lists, [&](const PageScope &scope, ArrayRef<Value> lists) {
     Value count = sizeOf(host, lists[0], 0);
+    if (!workspace && op->hasAttr(instrumentAttrName))
+      emitCheckDisjoint(host, op, scope, lists, tuning);
     if (workspace)
       emitOrderPairs(host, op, scope, lists, workspace, op.getPolicy(), tuning);
     emitForPieces(host, scope, [&](const PagePieces &pieces) {

@@ -17,8 +17,9 @@
 
 #include "Destinations.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -46,8 +47,13 @@ GatherPages::GatherPages(KernelBuilder &builder, GatherOp op,
     hostItems = onHost.mul(sizeOf(host, op.getOut(), 0), pages);
     perSequence = builder.take(pages);
   }
-  if (cut.pagesPerBlock() > 1)
+  if (cut.pagesPerBlock() > 1) {
     items = builder.take(hostItems);
+    emitRemark(op.getLoc())
+        << "pages are numbered in 64 bits: a block of threads has "
+        << cut.pagesPerBlock()
+        << " of them, so that memory may hold more than 2^32";
+  }
   if (op.getSequences()) {
     sequences = builder.takeList(op.getSequences());
     if (op.getPolicy() != OutOfRange::assume)
@@ -149,27 +155,27 @@ std::pair<Value, Value> GatherPages::lengthOf(Value cache, const Place &place) {
     return SmallVector<Value>(check.getResults());
   };
   // Under `skip` joined to what is known, under `trap` tested.
-  auto within = [&](Value number, Value size) -> Value {
+  auto within = [&](StringRef name, Value number, Value size) -> Value {
     if (policy == OutOfRange::assume)
       return {};
-    Value inside = arith.less(number, size);
     if (policy == OutOfRange::skip)
-      return inside;
-    Value outside = arith::XOrIOp::create(
-        b, inside, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-    emitIf(b, outside, [&] { LLVM::Trap::create(b); });
+      return arith.less(number, size);
+    emitTrapUnless(b, /*when=*/Value(), {{name.str(), number, size}});
     return {};
   };
   SmallVector<Value> result = orZero(known, [&] {
-    return orZero(sequences ? within(sequence, listed) : Value(), [&] {
-      Value batch = sequences ? entry(sequences, sequence) : sequence;
-      Value size;
-      if (policy != OutOfRange::assume)
-        size = BatchSizeOp::create(b, cache);
-      return orZero(within(batch, size), [&]() -> SmallVector<Value> {
-        return {batch, CacheLengthOp::create(b, cache, batch)};
-      });
-    });
+    return orZero(
+        sequences ? within("entry of 'sequences'", sequence, listed) : Value(),
+        [&] {
+          Value batch = sequences ? entry(sequences, sequence) : sequence;
+          Value size;
+          if (policy != OutOfRange::assume)
+            size = BatchSizeOp::create(b, cache);
+          return orZero(
+              within("sequence", batch, size), [&]() -> SmallVector<Value> {
+                return {batch, CacheLengthOp::create(b, cache, batch)};
+              });
+        });
   });
   return {result[0], result[1]};
 }
@@ -205,14 +211,11 @@ void GatherPages::lookUp(Value cache, bool needScales, Value batch, Value page,
                policy != OutOfRange::assume) {
       // The same block of a pool of another size.
       Value blocks = NumBlocksOp::create(b, operandOf(b, cache, Pool::scales));
-      Value inside = arith.less(arith.toIndex(found[1]), blocks);
-      if (policy == OutOfRange::skip) {
-        valid = arith.both(valid, inside);
-      } else {
-        Value outside = arith::XOrIOp::create(
-            b, inside, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-        emitIf(b, outside, [&] { LLVM::Trap::create(b); });
-      }
+      Value block = arith.toIndex(found[1]);
+      if (policy == OutOfRange::skip)
+        valid = arith.both(valid, arith.less(block, blocks));
+      else
+        emitTrapUnless(b, /*when=*/Value(), {{"scales block", block, blocks}});
     }
     found[0] = valid ? arith::SelectOp::create(b, valid, copied, none) : copied;
     scf::YieldOp::create(b, found);

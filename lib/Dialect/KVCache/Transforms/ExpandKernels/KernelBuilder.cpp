@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "../Instrument.h"
@@ -234,6 +235,8 @@ KernelBuilder::KernelBuilder(ImplicitLocOpBuilder &host, Operation *op,
   func = gpu::GPUFuncOp::create(kernel, module.getName(),
                                 kernel.getFunctionType({}, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), kernel.getUnitAttr());
+  func->setAttr(kernelOpAttrName,
+                kernel.getStringAttr(op->getName().getStringRef()));
   func.setKnownBlockSize(
       ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
   if (blocksPerSM > 0)
@@ -308,7 +311,7 @@ Value KernelBuilder::shareDynamicMemory() {
 
 void KernelBuilder::launch(Value blocks) { launch(blocks, /*dynamicBytes=*/0); }
 
-void KernelBuilder::forBlock(Value blocks, function_ref<void(Value)> body) {
+Value KernelBuilder::enterBlock(Value blocks) {
   countsOn = true;
   Arith arith(kernel);
   Value block =
@@ -317,9 +320,13 @@ void KernelBuilder::forBlock(Value blocks, function_ref<void(Value)> body) {
                 gpu::BlockIdOp::create(kernel, gpu::Dimension::x));
   auto check = scf::IfOp::create(kernel, arith.less(block, take(blocks)),
                                  /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(kernel);
   kernel.setInsertionPointToStart(check.thenBlock());
-  body(block);
+  return block;
+}
+
+void KernelBuilder::forBlock(Value blocks, function_ref<void(Value)> body) {
+  OpBuilder::InsertionGuard guard(kernel);
+  body(enterBlock(blocks));
 }
 
 void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
@@ -329,6 +336,7 @@ void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
     rows = arith.ceilDiv(blocks, maxBlocks);
     blocks = arith.minimum(blocks, arith.index(maxBlocks));
   }
+  kernel.setInsertionPointToEnd(&func.getFunctionBody().front());
   gpu::ReturnOp::create(kernel);
   SmallVector<Type> types = llvm::map_to_vector(
       operands, [](Value operand) { return operand.getType(); });

@@ -109,8 +109,12 @@ public:
   /// block in registers.
   void forBlock(Value blocks, function_ref<void(Value block)> body);
 
+  /// The same, where all that follows is the body.
+  Value enterBlock(Value blocks);
+
   /// Launches `blocks` (`index`) blocks, unless there are none, and closes the
-  /// kernel. A kernel that was written by `forBlock` takes any number.
+  /// kernel. One that was written by `forBlock` or `enterBlock` takes any
+  /// number.
   void launch(Value blocks);
   /// The same, with so many bytes of dynamic memory.
   void launch(Value blocks, int64_t dynamicBytes);

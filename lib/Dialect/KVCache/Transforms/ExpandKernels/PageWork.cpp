@@ -8,8 +8,9 @@
 
 #include "Destinations.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -124,10 +125,6 @@ void PageWork::emitTile(const PagePiece &piece, Value total, Value tile,
 // Lists
 //===----------------------------------------------------------------------===//
 
-void mlir::kvcache::emitTrapIf(ImplicitLocOpBuilder &b, Value condition) {
-  emitIf(b, condition, [&] { LLVM::Trap::create(b); });
-}
-
 IdList::IdList(KernelBuilder &builder, ArrayRef<Value> lists,
                const PageScope &scope)
     : b(builder.body()), tokens(scope.tokens),
@@ -160,7 +157,7 @@ Value IdList::areInside(PageKernel &kernel, ArrayRef<Value> ids,
   if (policy == OutOfRange::assume)
     return {};
   Arith arith(b);
-  Value inside;
+  SmallVector<Bound> bounds;
   for (auto [number, id] : llvm::enumerate(ids)) {
     Value collection = number == 0 ? kernel.source : kernel.target;
     Value keys = GetKeyCacheOp::create(b, collection, arith.index(0));
@@ -173,13 +170,16 @@ Value IdList::areInside(PageKernel &kernel, ArrayRef<Value> ids,
         tokens || id.getType().isInteger(64)
             ? arith::IndexCastOp::create(b, b.getIndexType(), id).getResult()
             : arith.toIndex(id);
-    inside = arith.both(inside, arith.less(wide, count));
+    std::string name = tokens                 ? "slot"
+                       : pool == Pool::scales ? "scales block"
+                                              : "block";
+    if (ids.size() > 1)
+      name += number == 0 ? " copied from" : " copied to";
+    bounds.push_back({name, wide, count});
   }
   if (policy == OutOfRange::skip)
-    return inside;
-  Value outside = arith::XOrIOp::create(
-      b, inside, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-  emitTrapIf(b, outside);
+    return emitAllBelow(b, bounds);
+  emitTrapUnless(b, /*when=*/Value(), bounds);
   return {};
 }
 

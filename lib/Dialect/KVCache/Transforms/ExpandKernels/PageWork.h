@@ -75,9 +75,6 @@ private:
 void forEachScope(PageScope scope, ArrayRef<OperandRange> lists,
                   function_ref<void(const PageScope &, ArrayRef<Value>)> body);
 
-/// Emits a trap under `condition`.
-void emitTrapIf(ImplicitLocOpBuilder &b, Value condition);
-
 } // namespace mlir::kvcache
 
 #endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_PAGEWORK_H

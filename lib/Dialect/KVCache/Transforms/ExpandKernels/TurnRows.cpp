@@ -8,8 +8,9 @@
 
 #include "Destinations.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -59,11 +60,8 @@ void TurnRows::at(ValueRange indices, Value token,
   position = arith.toIndex(position);
   if (policy == OutOfRange::assume)
     return body(position);
-  Value known = arith.less(position, limit);
   if (policy == OutOfRange::skip)
-    return emitIf(b, known, [&] { body(position); });
-  Value outside = arith::XOrIOp::create(
-      b, known, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-  emitIf(b, outside, [&] { LLVM::Trap::create(b); });
+    return emitIf(b, arith.less(position, limit), [&] { body(position); });
+  emitTrapUnless(b, /*when=*/Value(), {{"rotary position", position, limit}});
   body(position);
 }

@@ -9,10 +9,10 @@
 #include "../Destinations.h"
 #include "../RowUnits.h"
 #include "../Tiles/Words.h"
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
 #include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <numeric>
@@ -71,9 +71,9 @@ std::pair<Value, Value> SlotSource::physical(unsigned list, Value token,
   if (policy == OutOfRange::trap) {
     Pool pool = list == 0 ? Pool::values : Pool::scales;
     Value blocks = NumBlocksOp::create(b, operandOf(b, cache, pool));
-    Value outside =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, block, blocks);
-    emitIf(b, arith.both(valid, outside), [&] { LLVM::Trap::create(b); });
+    emitTrapUnless(b, valid,
+                   {{list == 0 ? "block of a slot" : "scales block of a slot",
+                     block, blocks}});
   }
   return {arith.toI32(block),
           arith.toI32(arith.rem(slot, layout.getPageSize()))};

@@ -15,6 +15,7 @@
 #include "../Tiles/Words.h"
 #include "TokenRows.h"
 
+#include "kvcache/Dialect/KVCache/IR/Checks.h"
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -338,8 +339,8 @@ SmallVector<Value> ScoreTiles::lookUp(Value start) {
           continue;
         // The same block of a pool of another size.
         Value count = NumBlocksOp::create(b, operandOf(b, cache, Pool::scales));
-        emitTrapIf(b, arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
-                                            arith.toIndex(block), count));
+        emitTrapUnless(b, /*when=*/Value(),
+                       {{"scales block", arith.toIndex(block), count}});
       }
     return blocks;
   };

@@ -1,0 +1,59 @@
+//===- KernelChecks.h - Checks of what kernels are given --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_KERNELCHECKS_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_KERNELCHECKS_H
+
+#include "ExpandKernels.h"
+#include "PageWork.h"
+
+namespace mlir::kvcache {
+
+/// In a kernel: prints `format` with `numbers`, as `emitReport` does, and stops
+/// the program with `summary`, where `wrong` holds (null for always).
+void emitStopIf(ImplicitLocOpBuilder &b, Value wrong, const Twine &format,
+                ValueRange numbers, const Twine &summary);
+
+/// Memory in which items claim places of a pool, each by its number: `i32`, an
+/// entry a place.
+class Claims {
+public:
+  /// Allocates and clears it, for `places` (`index`) places, before `op`.
+  Claims(ImplicitLocOpBuilder &host, Operation *op, Value places,
+         Tuning tuning);
+  /// Frees it, after all that was launched.
+  void free(ImplicitLocOpBuilder &host);
+
+  /// It, in a kernel.
+  Tensor take(KernelBuilder &builder) const;
+  /// Who claims `place` (`index`): `i32`, -1 for nobody. With `mine` (`i32`),
+  /// which claims it too.
+  static Value claim(ImplicitLocOpBuilder &b, Tensor claims, Value place,
+                     Value mine);
+  static Value claimant(ImplicitLocOpBuilder &b, Tensor claims, Value place);
+  /// Whether there is one.
+  static Value isClaimed(ImplicitLocOpBuilder &b, Value claimant);
+
+private:
+  Value memory;
+};
+
+/// Emits kernels before `op`, which `kvcache-instrument` has marked, that check
+/// lists on the device: offsets and lengths against the rows there are, and the
+/// longest sequence against the table's columns, once for each of
+/// `collections`.
+void emitInputChecks(Operation *op, Tuning tuning,
+                     llvm::SmallPtrSetImpl<Operation *> &collections);
+
+/// Emits kernels that check that the pairs in `lists`, as `IdList` takes them,
+/// have no item in common but sources.
+void emitCheckDisjoint(ImplicitLocOpBuilder &host, Operation *op,
+                       const PageScope &scope, ArrayRef<Value> lists,
+                       Tuning tuning);
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_KERNELCHECKS_H

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs one operation on inputs that may not fit, with checks at run time; prints the
+status and what was said.
+
+usage: inputs.py FOLDER OPERATION [LIST=VALUES...]
+Four blocks of four tokens, two sequences of two pages; lists are JSON.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+PROGRAM = """
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 32>, page_size = 4,
+                      scales = <f32, granularity = 16>>
+#own = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 32>, page_size = 4,
+                       scales = <f32, granularity = 16, table = own>>
+func.func @main({arguments}) {{
+{register}
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x?x4x2x32xf8E4M3FN>) lengths(%lengths : memref<?xi32>)
+      table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>)
+      scales(%scales : memref<?x2x?x4x2x2xf32>) : !kvcache.collection<#kv>
+  %k = kvcache.get_key_cache %c[%c0] : !kvcache.collection<#kv>
+  %o = kvcache.get_paged_cache blocks(%blocks : memref<?x2x?x4x2x32xf8E4M3FN>) lengths(%lengths : memref<?xi32>)
+      table(%table : memref<?x?xi32>) max_prompt(%zero : memref<1xi32>) max_cache(%zero : memref<1xi32>)
+      scales(%scales : memref<?x2x?x4x2x2xf32>) scales_table(%scales_table : memref<?x?xi32>) : !kvcache.collection<#own>
+  %ok = kvcache.get_key_cache %o[%c0] : !kvcache.collection<#own>
+  {operation}
+  return
+}}
+"""
+CACHE, OWN = "!kvcache.cache<key, #kv>", "!kvcache.cache<key, #own>"
+COLLECTION = "!kvcache.collection<#kv>"
+
+
+def in_kernel(text):
+    return f"""gpu.launch blocks(%i, %j, %l) in (%u = %c1, %v = %c1, %w = %c1)
+      threads(%m, %n, %q) in (%x1 = %c1, %y1 = %c1, %z1 = %c1) {{
+    {text}
+    gpu.terminator
+  }}"""
+
+
+OPERATIONS = {
+    "ragged": f"""kvcache.quantize_append sources(%x : memref<?x2x32xbf16>) into(%k : {CACHE})
+      ragged(%offsets : memref<?xi32>) quant(<>)""",
+    "padded": f"""kvcache.quantize_append skip sources(%padded : memref<?x?x2x32xbf16>) into(%k : {CACHE})
+      padded(%counts : memref<?xi32>) quant(<>)""",
+    "gather": f"""kvcache.gather skip from(%k : {CACHE}) into(%out : memref<?x2x32xbf16>)
+      offsets(%offsets : memref<?xi32>)""",
+    "slots": f"""kvcache.quantize_append sources(%x : memref<?x2x32xbf16>) into(%ok : {OWN})
+      slots(%slots, %scale_slots : memref<?xi64>, memref<?xi64>) quant(<>)""",
+    "codes": f"""kvcache.append sources(%codes : memref<?x2x32xf8E4M3FN>) into(%ok : {OWN})
+      slots(%slots : memref<?xi64>)""",
+    "append_scales": f"""kvcache.append_scales scales(%x_scales : memref<?x2x2xf32>) into(%ok : {OWN})
+      slots(%scale_slots : memref<?xi64>)""",
+    "copy": f"kvcache.copy_pages %c pairs(%pairs : memref<?x2xi64>) disjoint : {COLLECTION}",
+    "move": f"""kvcache.move_tokens %c from(%slots : memref<?xi64>) to(%scale_slots : memref<?xi64>)
+      disjoint : {COLLECTION}""",
+    "load_scale": in_kernel(f"""%s = kvcache.load_scale %k[%c1, %c3, %c1, %c0] : {CACHE} -> vector<2xf32>
+    vector.store %s, %found[%c0] : memref<2xf32>, vector<2xf32>"""),
+    "load": in_kernel(f"""%s = kvcache.load %k[%c1, %c3, %c1, %c0] : {CACHE} -> vector<32xf32>
+    vector.store %s, %found32[%c0] : memref<32xf32>, vector<32xf32>"""),
+}
+
+
+def main(folder, name, *lists):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    scales = np.ones((4, 2, 1, 4, 2, 2), np.float32)
+    # Sequence 1, token 3, head 1, the second scale.
+    scales[2, 0, 0, 3, 1, 1] = np.nan
+    arrays = {
+        "blocks": ("?x2x?x4x2x32xf8E4M3FN", np.zeros((4, 2, 1, 4, 2, 32), np.uint8)),
+        "scales": ("?x2x?x4x2x2xf32", scales),
+        "lengths": ("?xi32", np.array([4, 2], np.uint32)),
+        "table": ("?x?xi32", np.array([[0, 1], [2, 3]], np.uint32)),
+        "scales_table": ("?x?xi32", np.array([[0, 1], [2, 3]], np.uint32)),
+        "max": ("1xi32", np.array([8], np.uint32)),
+        "zero": ("1xi32", np.array([0], np.uint32)),
+        "x": ("?x2x32xbf16", np.ones((3, 2, 32), np.uint16)),
+        "codes": ("?x2x32xf8E4M3FN", np.ones((3, 2, 32), np.uint8)),
+        "x_scales": ("?x2x2xf32", np.ones((3, 2, 2), np.float32)),
+        "padded": ("?x?x2x32xbf16", np.ones((2, 2, 2, 32), np.uint16)),
+        "out": ("?x2x32xbf16", np.ones((6, 2, 32), np.uint16)),
+        "found": ("2xf32", np.zeros(2, np.float32)),
+        "found32": ("32xf32", np.zeros(32, np.float32)),
+        "offsets": ("?xi32", np.array([0, 2, 3], np.uint32)),
+        "counts": ("?xi32", np.array([2, 1], np.uint32)),
+        "slots": ("?xi64", np.array([0, 5, -1], np.int64)),
+        "scale_slots": ("?xi64", np.array([3, 1, 2], np.int64)),
+        "pairs": ("?x2xi64", np.array([[0, 1], [2, 3]], np.int64)),
+    }
+    for given in lists:
+        key, values = given.split("=")
+        shape, array = arrays[key]
+        arrays[key] = shape, np.array(json.loads(values), array.dtype)
+    command, register = ["kvcache-run", "--instrument"], []
+    for number, (array_name, (shape, array)) in enumerate(arrays.items()):
+        element = shape.rsplit("x", 1)[1]
+        register.append(
+            f"  %{array_name}_any = memref.cast %{array_name} : memref<{shape}> to memref<*x{element}>\n"
+            f"  gpu.host_register %{array_name}_any : memref<*x{element}>")
+        np.save(folder / f"{array_name}.npy", array)
+        command.append(f"--arg={folder / array_name}.npy")
+    program = folder / "inputs.mlir"
+    program.write_text(PROGRAM.format(
+        arguments=", ".join(f"%{n}: memref<{s}>" for n, (s, _) in arrays.items()),
+        register="\n".join(register), operation=OPERATIONS[name]))
+    run = subprocess.run([*command, program], capture_output=True, text=True)
+    print(f"status {run.returncode}")
+    print(run.stdout + run.stderr)
+
+
+main(*sys.argv[1:])
