@@ -113,8 +113,8 @@ public:
   int64_t provenAlignment(Pool pool, Value head, Value dim);
 
   /// Remarks that a vector of `type` at (head, dim) takes several instructions,
-  /// for neither layout and indices nor `alignment` say that it starts where one
-  /// may.
+  /// for neither layout and indices nor `alignment` say that it starts where
+  /// one may.
   void remarkWidth(Pool pool, Value head, Value dim, Type type,
                    int64_t alignment);
 

@@ -191,7 +191,8 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
 
 void MLADecodeKernel::emit() {
   Arith onHost(host);
-  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM);
+  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);
@@ -231,7 +232,8 @@ void MLADecodeKernel::emit() {
   shared.emplace(*b, *warp, builder.shareDynamicMemory(), dtype, product,
                  headSize, slice(), tokens, warps);
   Arith arith(*b);
-  Value unit = gpu::BlockIdOp::create(*b, gpu::Dimension::x), part;
+  Value blocks = onHost.mul(units, parts);
+  Value unit = builder.enterBlock(blocks), part;
   if (Value count = results->partCountInKernel()) {
     part = arith.rem(unit, count);
     unit = arith.div(unit, count);
@@ -246,8 +248,8 @@ void MLADecodeKernel::emit() {
     QueryTile rows = items->at(unit, *warp);
     emitIf(*b, rows.exists, [&] { emitRows(rows, part); });
   }
-  builder.launch(onHost.mul(units, parts), sharedBytes);
-  results->combine(host, op, parts);
+  builder.launch(blocks, sharedBytes);
+  results->combine(host, op, parts, tuning.maxBlocks);
 }
 
 LogicalResult mlir::kvcache::expandMLADecode(MLADecodeOp op, Tuning defaults) {

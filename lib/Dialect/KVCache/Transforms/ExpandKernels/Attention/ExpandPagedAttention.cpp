@@ -260,7 +260,8 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
 
 void PagedAttentionKernel::emit() {
   Arith onHost(host);
-  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM);
+  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);
@@ -301,7 +302,8 @@ void PagedAttentionKernel::emit() {
                prefetchWords;
 
   Arith arith(*b);
-  Value unit = gpu::BlockIdOp::create(*b, gpu::Dimension::x), part;
+  Value blocks = onHost.mul(units, parts);
+  Value unit = builder.enterBlock(blocks), part;
   if (Value count = results->partCountInKernel()) {
     part = arith.rem(unit, count);
     unit = arith.div(unit, count);
@@ -309,8 +311,8 @@ void PagedAttentionKernel::emit() {
   Value head = arith.rem(unit, heads);
   QueryTile rows = items.at(arith.div(unit, heads), *warp);
   emitIf(*b, rows.exists, [&] { emitTile(rows, head, part); });
-  builder.launch(onHost.mul(units, parts));
-  results->combine(host, op, parts);
+  builder.launch(blocks);
+  results->combine(host, op, parts, tuning.maxBlocks);
 }
 
 LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,

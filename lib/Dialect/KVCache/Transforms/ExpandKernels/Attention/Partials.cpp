@@ -180,19 +180,23 @@ void RowResults::store(ImplicitLocOpBuilder &b, Value token, Value head,
   });
 }
 
-void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op,
-                         Value parts) const {
+void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
+                         int64_t maxBlocks) const {
   if (!hostWorkspace)
     return;
   Arith onHost(host);
   int64_t threads = llvm::alignTo(std::min<int64_t>(size, 128), 32);
-  KernelBuilder builder(host, op, threads, /*blocksPerSM=*/0);
+  KernelBuilder builder(host, op, threads, /*blocksPerSM=*/0, maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   RowResults results(*this);
   results.enter(builder, parts);
   Arith arith(b);
   FastMath math(b);
-  Value row = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value several = onHost.less(onHost.index(1), parts);
+  Value rowCount = host.createOrFold<arith::SelectOp>(
+      several, onHost.mul(sizeOf(host, hostOut, 0), queryHeads),
+      onHost.index(0));
+  Value row = builder.enterBlock(rowCount);
   Value token = arith.div(row, queryHeads), head = arith.rem(row, queryHeads);
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   Value firstPart = arith.mul(row, results.partCount);
@@ -235,8 +239,5 @@ void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op,
                      isFirst);
     });
   }
-  Value rowCount = onHost.mul(sizeOf(host, hostOut, 0), queryHeads);
-  Value several = onHost.less(onHost.index(1), parts);
-  builder.launch(
-      host.createOrFold<arith::SelectOp>(several, rowCount, onHost.index(0)));
+  builder.launch(rowCount);
 }

@@ -52,7 +52,8 @@ public:
              Value maximum, Value sum, ArrayRef<RowRun> runs, Value isFirst);
 
   /// Launches the kernel that combines parts, where there are several.
-  void combine(ImplicitLocOpBuilder &host, Operation *op, Value parts) const;
+  void combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
+               int64_t maxBlocks) const;
 
 private:
   void finish(ImplicitLocOpBuilder &b, Value token, Value head, Value maximum,

@@ -32,13 +32,15 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
   requireAtLeast(host, onHost.index(maxKeys), columns,
                  "at most " + Twine(maxKeys) + " scores a row");
 
-  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM);
+  KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   ScoreTiles tiles(builder, inputs, warps, alignment);
   Tensor out = builder.takeTensor(scores, /*readOnly=*/false);
   Value most = builder.take(columns), perRow = builder.take(hostPerRow);
-  Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value blocks = onHost.mul(sizeOf(host, scores, 0), hostPerRow);
+  Value block = builder.enterBlock(blocks);
   Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   Value row = arith.div(block, perRow);
   Value live = tiles.begin(row, most);
@@ -76,7 +78,7 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
         b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
     storeAt(loop.getInductionVar(), lowest);
   }
-  builder.launch(onHost.mul(sizeOf(host, scores, 0), hostPerRow));
+  builder.launch(blocks);
 }
 
 void mlir::kvcache::expandScores(ImplicitLocOpBuilder &host, Operation *op,

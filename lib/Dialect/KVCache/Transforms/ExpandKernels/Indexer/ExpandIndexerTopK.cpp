@@ -70,7 +70,7 @@ static int64_t getK(IndexerTopKOp op) {
 /// Scores keys and keeps the best of a row or, with a workspace, of a part of
 /// one.
 static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
-                      int64_t threads, int64_t blocksPerSM, int64_t alignment) {
+                      int64_t threads, Tuning tuning, int64_t alignment) {
   ScoreInputs inputs = ScoreInputs::of(op);
   int64_t warps = threads / Warp::lanes;
   SmallVector<Value> results = {op.getIndices()};
@@ -82,7 +82,8 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
   if (op.getWorkspace())
     hostParts = sizeOf(host, op.getWorkspace(), 1);
 
-  KernelBuilder builder(host, op, threads, blocksPerSM);
+  KernelBuilder builder(host, op, threads, tuning.blocksPerSM,
+                        tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   ScoreTiles tiles(builder, inputs, warps, alignment);
@@ -99,7 +100,8 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
     best.emplace(builder, op.getIndices(), op.getValues());
   }
 
-  Value row = gpu::BlockIdOp::create(b, gpu::Dimension::x), part;
+  Value blocks = hostParts ? onHost.mul(rows, hostParts) : rows;
+  Value row = builder.enterBlock(blocks), part;
   if (parts) {
     part = arith.rem(row, parts);
     row = arith.div(row, parts);
@@ -132,14 +134,14 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
     candidates.finish([&](Value place, Value rank, Value index) {
       bestParts->store(row, part, place, rank, index);
     });
-  builder.launch(hostParts ? onHost.mul(rows, hostParts) : rows);
+  builder.launch(blocks);
 }
 
 /// Finds the best of a row's parts.
 static void emitMerge(ImplicitLocOpBuilder &host, IndexerTopKOp op,
-                      int64_t threads) {
+                      int64_t threads, int64_t maxBlocks) {
   int64_t k = getK(op);
-  KernelBuilder builder(host, op, threads, /*blocksPerSM=*/0);
+  KernelBuilder builder(host, op, threads, /*blocksPerSM=*/0, maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   BestParts bestParts(builder, op.getWorkspace(), /*readOnly=*/true);
@@ -148,7 +150,8 @@ static void emitMerge(ImplicitLocOpBuilder &host, IndexerTopKOp op,
   // A step is a part: indices rise from part to part, but not inside of one.
   int64_t perThread = llvm::divideCeil(k, threads);
   Candidates candidates(builder, k, threads, k);
-  Value row = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value rows = sizeOf(host, op.getIndices(), 0);
+  Value row = builder.enterBlock(rows);
   Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   auto loop = scf::ForOp::create(b, arith.index(0), parts, arith.index(1),
                                  ValueRange{candidates.begin()});
@@ -177,7 +180,7 @@ static void emitMerge(ImplicitLocOpBuilder &host, IndexerTopKOp op,
     scf::YieldOp::create(b, limit);
   }
   best.store(candidates, row);
-  builder.launch(sizeOf(host, op.getIndices(), 0));
+  builder.launch(rows);
 }
 
 LogicalResult mlir::kvcache::expandIndexerTopK(IndexerTopKOp op,
@@ -212,9 +215,9 @@ LogicalResult mlir::kvcache::expandIndexerTopK(IndexerTopKOp op,
            << " bytes, beside candidates for the best " << getK(op)
            << "; give 'scores' to choose from";
   emitForAlignment(host, {op.getQueries()}, [&](int64_t alignment) {
-    emitFused(host, op, threads, forScores.blocksPerSM, alignment);
+    emitFused(host, op, threads, forScores, alignment);
   });
   if (op.getWorkspace())
-    emitMerge(host, op, getBlockThreads(forBest.threads));
+    emitMerge(host, op, getBlockThreads(forBest.threads), forBest.maxBlocks);
   return success();
 }

@@ -28,7 +28,7 @@ public:
   RemapIndicesKernel(ImplicitLocOpBuilder &host, RemapIndicesOp op,
                      Tuning tuning)
       : host(host), op(op), tuning(tuning),
-        builder(host, op, tuning.threads, tuning.blocksPerSM),
+        builder(host, op, tuning.threads, tuning.blocksPerSM, tuning.maxBlocks),
         b(builder.body()) {}
   void emit();
 
@@ -112,7 +112,8 @@ void RemapIndicesKernel::emit() {
   Value perRow = builder.take(hostPerRow), count = builder.take(columns);
 
   Arith arith(b);
-  Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value blocks = onHost.mul(rows, hostPerRow);
+  Value block = builder.enterBlock(blocks);
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   Value row = arith.div(block, perRow);
   Value first =
@@ -150,7 +151,7 @@ void RemapIndicesKernel::emit() {
     Value column = arith.add(first, chunk * tuning.threads);
     emitIf(b, arith.less(column, count), [&] { forColumn(column); });
   }
-  builder.launch(onHost.mul(rows, hostPerRow));
+  builder.launch(blocks);
 }
 
 } // namespace

@@ -27,7 +27,8 @@ public:
              Tuning tuning, int64_t alignment)
       : host(host), allScores(allScores),
         threads(getBlockThreads(tuning.threads)), lanes(alignment / 4),
-        builder(host, op, threads, tuning.blocksPerSM), b(builder.body()) {}
+        builder(host, op, threads, tuning.blocksPerSM, tuning.maxBlocks),
+        b(builder.body()) {}
   void emit(Value indices, Value values,
             function_ref<RowLengths(KernelBuilder &)> makeLengths);
 
@@ -110,7 +111,7 @@ void BestKernel::emit(Value indices, Value values,
   Value columns = builder.take(hostColumns);
 
   Arith arith(b);
-  Value row = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value row = builder.enterBlock(rows);
   Value live = arith.toI32(arith.minimum(lengths(row), columns));
   int64_t step = threads * lanes;
   Candidates candidates(builder, best.k(), threads, step);
