@@ -137,3 +137,21 @@ func.func @append_scales_count(%k: !kvcache.cache<key, #kv>, %s: memref<?x2x2xf3
   kvcache.append_scales scales(%s, %s : memref<?x2x2xf32>, memref<?x2x2xf32>) into(%k : !kvcache.cache<key, #kv>) ragged(%list : memref<?xi32>)
   return
 }
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f16, granularity = 32>>
+func.func @floor_scale(%k: !kvcache.cache<key, #kv>, %x: memref<?x2x64xbf16>, %list: memref<?xi32>) {
+  // expected-error @+1 {{expected a floor on the scale of at most 6.550400e+04, what a scale of 'f16' holds, got 1.000000e+05}}
+  kvcache.quantize_append sources(%x : memref<?x2x64xbf16>) into(%k : !kvcache.cache<key, #kv>) ragged(%list : memref<?xi32>) quant(<floor = 1.0e5>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<i8, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f8E4M3FN, granularity = 32>>
+func.func @floor_amax(%k: !kvcache.cache<key, #kv>, %x: memref<?x2x64xbf16>, %list: memref<?xi32>) {
+  // expected-error @+1 {{expected a floor on the amax of at most 5.689600e+04, what a scale of 'f8E4M3FN' holds, got 6.000000e+04}}
+  kvcache.quantize_append sources(%x : memref<?x2x64xbf16>) into(%k : !kvcache.cache<key, #kv>) ragged(%list : memref<?xi32>) quant(<floor = 6.0e4, floor_on = amax>)
+  return
+}

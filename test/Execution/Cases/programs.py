@@ -322,9 +322,13 @@ def remap_indices(case):
 def _queries(text, case):
     """The cache whose keys are scored, and the text of what is asked of it; the
     pools hold the new tokens beside the old ones."""
-    offsets, old = need(case, "row_offsets", "old_lengths")
-    case = dataclasses.replace(case, inputs=case.inputs | {"cache_lengths": old},
-                               args={"c": 0, "l": 0} | case.args)
+    offsets, old, weights = need(case, "row_offsets", "old_lengths", "q_scale")
+    # What every key's scale is multiplied by may as well multiply the weights.
+    if case.layout.global_scale != 1:
+        weights = weights * np.float32(case.layout.global_scale)
+    case = dataclasses.replace(
+        case, inputs=case.inputs | {"cache_lengths": old, "q_scale": weights},
+        args={"c": 0, "l": 0} | case.args)
     collection = _collection(text, case, np.diff(offsets.astype(np.int64)))
     cache, cache_type = _cache(text, case, collection)
     queries, weights = (_input(text, case, name, 1).split(" : ")
@@ -444,6 +448,11 @@ def convert_layout(case):
     return text
 
 
+def _without_global_scale(case):
+    if case.layout.G and case.layout.global_scale != 1:
+        raise Unsupported(f"global_scale {case.layout.global_scale} in {case.op}")
+
+
 def _attention_rows(text, case):
     """The collection and its new tokens, the parts of the line that attention
     has first: queries, and offsets."""
@@ -475,13 +484,14 @@ def _attention_results(text, case, dtype, size, parts):
 
 
 def _numbers(case, **names):
-    """Attributes for the arguments that a case has."""
+    """Attributes for the arguments that a case has; 0 is none."""
     listed = [f"{name} = {form(case.args[name])}" for name, form in names.items()
-              if case.args.get(name) is not None]
+              if case.args.get(name)]
     return f" {{{', '.join(listed)}}}" if listed else ""
 
 
 def attention(case):
+    _without_global_scale(case)
     text = ProgramText()
     collection, q, offsets = _attention_rows(text, case)
     layer = text.index("layer", argument(case, "l", range(case.layout.L)))
@@ -503,6 +513,7 @@ def attention(case):
 
 
 def mla_decode(case):
+    _without_global_scale(case)
     text = ProgramText()
     collection, q, offsets = _attention_rows(text, case)
     layer = text.index("layer", argument(case, "l", range(case.layout.L)))

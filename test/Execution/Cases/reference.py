@@ -325,7 +325,7 @@ def key_scores(pools, args, inputs, dtypes, columns):
         storage = ELEMENT_TYPES[layout.scale_dtype].storage
         stored = pools.get("scales", scale_rows[usable], *where)[:, 0]
         scales[usable] = read(np.ascontiguousarray(stored).view(storage),
-                              layout.scale_dtype)[:, 0]
+                              layout.scale_dtype)[:, 0] * layout.global_scale
         for row in range(int(offsets[b]), min(int(offsets[b + 1]), len(q))):
             live[row] = total
             if args.get("causal", True):

@@ -37,10 +37,10 @@ LogicalResult verifyOneLayout(Operation *op, OperandRange caches);
 LogicalResult verifySources(Operation *op, RowForm form, OperandRange targets,
                             OperandRange sources);
 
-/// Checks that rows can be quantised into `layout`, which has scales, by the
-/// global scale where there is one.
+/// Checks that rows can be quantised into `layout`, which has scales, by `rule`
+/// and by the global scale where there is one.
 LogicalResult verifyQuantization(Operation *op, LayoutAttr layout,
-                                 Value globalScale);
+                                 QuantizationAttr rule, Value globalScale);
 
 /// f32, f16 and bf16.
 SmallVector<Type> getWideFloats(MLIRContext *context);

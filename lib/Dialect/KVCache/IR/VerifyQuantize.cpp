@@ -53,16 +53,36 @@ LogicalResult mlir::kvcache::verifySources(Operation *op, RowForm form,
                     getLayout(targets.front().getType()).getHeadSize(), "D");
 }
 
+/// The largest number of a dtype that quantises.
+static double getLargest(Type type) {
+  if (auto floats = dyn_cast<FloatType>(type))
+    return APFloat::getLargest(floats.getFloatSemantics()).convertToDouble();
+  return 127;
+}
+
 LogicalResult mlir::kvcache::verifyQuantization(Operation *op,
                                                 LayoutAttr layout,
+                                                QuantizationAttr rule,
                                                 Value globalScale) {
   if (!isa<Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType, IntegerType>(
           layout.getDtype()))
     return op->emitOpError("expected a cache of f8E4M3FN, f8E5M2, f4E2M1FN or "
                            "i8, got ")
            << layout.getDtype();
-  if (!globalScale)
+  if (!globalScale) {
+    // A scale that is not finite makes no number of any code.
+    double most = getLargest(layout.getScaleDtype());
+    bool onScale = rule.getFloorOn() == FloorOn::scale;
+    if (!onScale)
+      most *= getLargest(layout.getDtype());
+    double floor = rule.getFloor().convertToDouble();
+    if (floor > most)
+      return op->emitOpError("expected a floor on the ")
+             << (onScale ? "scale" : "amax") << " of at most " << most
+             << ", what a scale of " << layout.getScaleDtype() << " holds, got "
+             << floor;
     return success();
+  }
   return verifyTensor(op, "global_scale", globalScale,
                       {Float32Type::get(op->getContext())}, {}, {});
 }
@@ -74,7 +94,8 @@ LogicalResult QuantizeAppendOp::verify() {
   if (!layout.isQuantized())
     return emitOpError("expected a layout with scales, got ")
            << layout << "; add 'scales = <...>' to it, or use kvcache.append";
-  if (failed(verifyQuantization(*this, layout, getGlobalScale())))
+  if (failed(verifyQuantization(*this, layout, getQuantization(),
+                                getGlobalScale())))
     return failure();
   return verifyRowForm(*this, getForm(), getRows(), layout,
                        /*writesScales=*/true);

@@ -110,7 +110,8 @@ LogicalResult RopeQuantizeAppendOp::verify() {
   if (getGlobalScale() && !getQuantizationAttr())
     return emitOpError("expected no 'global_scale' without 'quant'");
   if (layout.isQuantized() &&
-      failed(verifyQuantization(*this, layout, getGlobalScale())))
+      failed(verifyQuantization(*this, layout, getQuantizationAttr(),
+                                getGlobalScale())))
     return failure();
   int64_t size = layout.getHeadSize();
   if (failed(verifyRotation(*this, getCos(), getSin(), getRotation(), size)) ||
