@@ -4,7 +4,8 @@
 
 `--grid N` writes N cases over the grid of page size, head size, granularity,
 heads, sides, layers, dtypes, tables, pitches, placements and operations, sampled
-so that pairs of values come up; `--faults` writes one for each class of fault
+so that pairs of values come up; `--random N` N cases of the same operations whose
+layouts are any that the format allows; `--faults` writes one for each class of fault
 that users of paged caches report, and cases about numbers.
 """
 import argparse
@@ -16,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import fault_cases
 import grid_cases
+import random_cases
 from case_folder import write_case
 from reference import OPS
 
@@ -25,6 +27,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--grid", type=int, default=0, metavar="N")
+    parser.add_argument("--random", type=int, default=0, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pool-bytes", type=int, default=1 << 18, metavar="N",
                         help="H and L give way where a pool would pass this")
@@ -40,7 +43,7 @@ def main():
     for op in arguments.op or ():
         if op not in OPS:
             parser.error(f"no operation {op}; there are {', '.join(OPS)}")
-    if arguments.grid and arguments.op and not grid_ops:
+    if (arguments.grid or arguments.random) and arguments.op and not grid_ops:
         parser.error(f"the grid has none of {', '.join(arguments.op)}")
     if arguments.faults:
         for case in fault_cases.fault_cases():
@@ -49,6 +52,9 @@ def main():
                 write_case(arguments.folder, case)
     for case in grid_cases.grid_cases(arguments.grid, arguments.seed,
                                       arguments.pool_bytes, grid_ops):
+        write_case(arguments.folder, case)
+    for case in random_cases.random_cases(arguments.random, arguments.seed,
+                                          arguments.pool_bytes, grid_ops):
         write_case(arguments.folder, case)
 
 
