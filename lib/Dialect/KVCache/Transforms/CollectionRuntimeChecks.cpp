@@ -106,6 +106,23 @@ void checkPool(RuntimeChecks &check, StringRef name, const Buffer &pool,
                             Twine(poolAlignment) + " bytes");
 }
 
+/// Checks the pools of a collection, against one another too.
+template <typename Op> void checkPools(RuntimeChecks &check, Op op) {
+  LayoutAttr layout = op.getCollection().getType().getLayout();
+  Buffer blocks(check, op.getBlocks());
+  checkPool(check, "blocks", blocks, PoolLayout::get(layout, Pool::values));
+  if (!op.getScales())
+    return;
+  Buffer scales(check, op.getScales());
+  checkPool(check, "scales", scales, PoolLayout::get(layout, Pool::scales));
+  checkSameSize(check, scales, 2, blocks, 2,
+                "expected as many layers (L) of 'scales' as of 'blocks'");
+  if (!layout.hasOwnScalesTable())
+    checkSameSize(check, scales, 0, blocks, 0,
+                  "expected as many scales blocks (NBs) as value blocks (NB) "
+                  "where both share a table");
+}
+
 struct GetPagedCacheChecks
     : public RuntimeVerifiableOpInterface::ExternalModel<GetPagedCacheChecks,
                                                          GetPagedCacheOp> {
@@ -133,19 +150,9 @@ struct GetPagedCacheChecks
                     Predicate::eq, check.constant(1),
                     Twine("expected '") + name + "' to have 1 entry");
 
-    Buffer blocks(check, op.getBlocks());
-    checkPool(check, "blocks", blocks, PoolLayout::get(layout, Pool::values));
-    if (!op.getScales())
-      return;
-    Buffer scales(check, op.getScales());
-    checkPool(check, "scales", scales, PoolLayout::get(layout, Pool::scales));
-    checkSameSize(check, scales, 2, blocks, 2,
-                  "expected as many layers (L) of 'scales' as of 'blocks'");
+    checkPools(check, op);
     if (!op.getScalesLookupTable())
-      return checkSameSize(
-          check, scales, 0, blocks, 0,
-          "expected as many scales blocks (NBs) as value blocks (NB) where "
-          "both share a table");
+      return;
     Buffer scalesTable(check, op.getScalesLookupTable());
     checkSameSize(check, scalesTable, 0, table, 0,
                   "expected as many rows (B) of 'scales_lookup_table' as of "
@@ -157,8 +164,21 @@ struct GetPagedCacheChecks
   }
 };
 
+struct GetPagePoolsChecks
+    : public RuntimeVerifiableOpInterface::ExternalModel<GetPagePoolsChecks,
+                                                         GetPagePoolsOp> {
+  void generateRuntimeVerification(Operation *operation, OpBuilder &builder,
+                                   Location loc,
+                                   RuntimeChecks::MessageFn message) const {
+    auto op = cast<GetPagePoolsOp>(operation);
+    RuntimeChecks check(op, builder, loc, message);
+    checkPools(check, op);
+  }
+};
+
 } // namespace
 
 void mlir::kvcache::attachCollectionRuntimeChecks(MLIRContext *context) {
   GetPagedCacheOp::attachInterface<GetPagedCacheChecks>(*context);
+  GetPagePoolsOp::attachInterface<GetPagePoolsChecks>(*context);
 }

@@ -6,6 +6,7 @@
 
 #include "KernelChecks.h"
 
+#include "../RuntimeChecks.h"
 #include "Destinations.h"
 #include "PairOrder.h"
 
@@ -217,12 +218,32 @@ void ListCheck::checkColumns(Value hostCache) {
   });
 }
 
+/// Asserts on the host that elements of the operation's memrefs lie where such
+/// elements may: kernels choose by address among wider accesses only.
+void checkAlignment(ImplicitLocOpBuilder &host, Operation *op) {
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    int64_t bytes = type ? type.getElementTypeBitWidth() / 8 : 0;
+    if (bytes < 2)
+      continue;
+    Value address = memref::ExtractAlignedPointerAsIndexOp::create(
+        host, HostTensor(host, operand).base);
+    Arith arith(host);
+    std::string text = reportedName(op) + " expected operand " +
+                       std::to_string(number) + " at a multiple of " +
+                       std::to_string(bytes) + " bytes";
+    emitAssert(host, arith.equal(arith.rem(address, bytes), arith.index(0)),
+               locationText(op->getLoc()) + ": " + text, text, {address});
+  }
+}
+
 } // namespace
 
 void mlir::kvcache::emitInputChecks(
     Operation *op, Tuning tuning,
     llvm::SmallPtrSetImpl<Operation *> &collections) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
+  checkAlignment(host, op);
   for (Value operand : op->getOperands())
     if (isa<CacheType, CollectionType>(operand.getType()))
       if (Operation *collection = getCollectionOp(operand))
