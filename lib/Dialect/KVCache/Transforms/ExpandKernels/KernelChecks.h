@@ -41,9 +41,9 @@ private:
   Value memory;
 };
 
-/// Emits checks before `op`, which `kvcache-instrument` has marked: of addresses
-/// on the host, and kernels that look at lists on the device, offsets and
-/// lengths against the rows there are, and the longest sequence against the
+/// Emits checks before `op`, which `kvcache-instrument` has marked: of
+/// addresses on the host, and kernels that look at lists on the device, offsets
+/// and lengths against the rows there are, and the longest sequence against the
 /// table's columns, once for each of `collections`.
 void emitInputChecks(Operation *op, Tuning tuning,
                      llvm::SmallPtrSetImpl<Operation *> &collections);
