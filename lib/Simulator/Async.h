@@ -88,8 +88,6 @@ struct AsyncState {
   std::vector<ThreadCopies> threads;
   /// Bulk copies that complete on barriers, in order of issue.
   std::deque<PendingCopy> bulk;
-  /// What arriving threads have seen, per barrier (for the race check).
-  std::map<uint32_t, std::vector<uint32_t>> barrierClocks;
 
   ThreadCopies &of(const Warp &warp, unsigned lane) {
     if (threads.empty())

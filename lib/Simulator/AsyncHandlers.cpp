@@ -198,9 +198,7 @@ void ptxsim::tensorHandler(Warp &w, const Inst &i, uint32_t mask) {
         usable = Status::error("the tensor map's type has no such reduction");
     }
     if (!usable.ok()) {
-      report(w, i, l, MemCheck, "bad-tensor-map", usable.message(),
-             &mapAddress);
-      w.worker->fail(w, usable.message());
+      fault(w, i, l, MemCheck, "bad-tensor-map", usable.message(), &mapAddress);
       return;
     }
     copy.map = *spec;

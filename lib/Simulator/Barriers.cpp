@@ -84,7 +84,7 @@ void complete(Block &block, unsigned index) {
   joinClocks(block, barrier.arrived, released);
   for (Warp &warp : block.warps)
     if (barrier.arrived[warp.index])
-      ++warp.epoch;
+      warp.meet();
   barrier.inUse = false;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   barrier.inst = nullptr;
@@ -165,8 +165,7 @@ void ptxsim::arriveAtBarrier(Warp &warp, const Inst &inst, uint32_t mask,
                       : "barrier count " + std::to_string(count) +
                             " is not a multiple of 32 up to the block's " +
                             std::to_string(warp.block->warps.size() * 32);
-      report(warp, inst, first, SyncCheck, "bad-barrier", message);
-      warp.worker->fail(warp, message);
+      fault(warp, inst, first, SyncCheck, "bad-barrier", message);
       putGroup(warp, pc, same);
       continue;
     }
@@ -203,10 +202,6 @@ void ptxsim::lanesExited(Warp &warp, uint32_t mask) {
 // Clusters
 // ------------------------------------------------------------------------
 
-static size_t warpInCluster(const Warp &warp) {
-  return warp.block->rank * warp.block->warps.size() + warp.index;
-}
-
 /// Each warp remembers the phase it has arrived in; the phase advances when all
 /// live lanes have arrived.
 void ptxsim::clusterArriveHandler(Warp &warp, const Inst &inst, uint32_t mask) {
@@ -215,12 +210,8 @@ void ptxsim::clusterArriveHandler(Warp &warp, const Inst &inst, uint32_t mask) {
   cluster.clusterArrivedLanes[index] |= mask;
   // A relaxed arrival orders what a fence before it has.
   cluster.clusterArrivedEpochs[index] =
-      inst.flags & BarrierRelaxed ? warp.fencedEpoch : warp.epoch;
+      inst.flags & BarrierRelaxed ? warp.wideFencedEpoch : warp.epoch;
   ++warp.epoch;
-}
-
-void ptxsim::clusterFenceHandler(Warp &warp, const Inst &, uint32_t) {
-  warp.fencedEpoch = warp.epoch++;
 }
 
 static bool clusterComplete(Cluster &cluster) {
@@ -279,7 +270,7 @@ bool ptxsim::releaseClusterBarrier(Cluster &cluster) {
       warp.numGroups = kept;
       for (unsigned k = 0; k < n; ++k)
         putGroup(warp, pcs[k], masks[k]);
-      ++warp.epoch;
+      warp.meet();
     }
   }
   return true;

@@ -18,8 +18,6 @@ enum : uint8_t {
 enum : uint8_t { BarrierAligned = 1, BarrierNegated = 2, BarrierRelaxed = 4 };
 
 void clusterArriveHandler(Warp &, const Inst &, uint32_t);
-/// A fence that other blocks may observe.
-void clusterFenceHandler(Warp &, const Inst &, uint32_t);
 
 } // namespace ptxsim
 

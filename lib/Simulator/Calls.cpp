@@ -205,8 +205,7 @@ void ptxsim::assertFailHandler(Warp &w, const Inst &i, uint32_t mask) {
   std::string text = "assertion '" + message + "' failed at " + file + ":" +
                      std::to_string(localValue(w, i, l, 2, 4)) + " in " +
                      function;
-  report(w, i, l, MemCheck, "assertion", text);
-  w.worker->fail(w, text);
+  fault(w, i, l, MemCheck, "assertion", text);
 }
 
 /// malloc(size): null where the heap has no room.
@@ -241,10 +240,10 @@ void ptxsim::freeHandler(Warp &w, const Inst &i, uint32_t mask) {
     ++w.modifications;
     if (launch.manager->heapFree(address))
       continue;
-    std::string text = "free of an address that malloc did not return, or that "
-                       "has been freed";
-    report(w, i, l, MemCheck, "bad-free", text, &address, Space::Global);
-    w.worker->fail(w, text);
+    fault(w, i, l, MemCheck, "bad-free",
+          "free of an address that malloc did not return, or that has been "
+          "freed",
+          &address, Space::Global);
     return;
   }
 }
@@ -262,6 +261,5 @@ void ptxsim::badCallHandler(Warp &w, const Inst &i, uint32_t mask) {
       (function ? "function '" + std::string(function->name) +
                       "', whose parameters or results differ"
                 : "address " + std::string(number) + ", which is no function");
-  report(w, i, l, MemCheck, "bad-call", text);
-  w.worker->fail(w, text);
+  fault(w, i, l, MemCheck, "bad-call", text);
 }

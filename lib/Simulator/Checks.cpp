@@ -22,6 +22,8 @@ void ptxsim::prepareShadow(Block &block) {
   for (const SharedVariable &variable : launch.program->sharedVariables)
     cover(variable.offset, variable.size);
   cover(launch.program->staticSharedBytes, launch.config.dynamicSharedBytes);
+  if (launch.program->usesReservedShared)
+    cover(launch.reservedShared, reservedSharedBytes);
   if (launch.tools & InitCheck)
     shadow.written.assign(size, 0);
   shadow.pending.assign(size, 0);
@@ -30,8 +32,10 @@ void ptxsim::prepareShadow(Block &block) {
     shadow.words.resize(size / 4 + 1);
     shadow.bytes.resize(size);
     shadow.split.assign(size / 4 + 1, 0);
-    shadow.clocks.assign(
-        block.warps.size() * block.warps.size() * launch.clusterBlocks, 0);
+    size_t clocks =
+        block.warps.size() * block.warps.size() * launch.clusterBlocks;
+    shadow.clocks.assign(clocks, 0);
+    shadow.observed.assign(clocks, 0);
   }
 }
 
@@ -40,6 +44,10 @@ void ptxsim::resetShadow(Block &block) {
     return;
   SharedShadow &shadow = *block.shadow;
   std::fill(shadow.written.begin(), shadow.written.end(), 0);
+  const Launch &launch = *block.launch;
+  if (launch.program->usesReservedShared && !shadow.written.empty())
+    std::fill_n(shadow.written.begin() + launch.reservedShared,
+                reservedSharedBytes, uint8_t(1));
   if (shadow.numPending)
     std::fill(shadow.pending.begin(), shadow.pending.end(), 0);
   shadow.numPending = 0;

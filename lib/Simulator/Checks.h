@@ -8,6 +8,8 @@
 #include "Proxy.h"
 #include "State.h"
 
+#include <unordered_map>
+
 namespace ptxsim {
 
 struct PendingCopy;
@@ -41,6 +43,10 @@ struct SharedShadow {
   /// block's warp w has seen the end of. Barriers and mbarriers pass these on:
   /// what happened in an epoch seen is ordered before.
   std::vector<uint32_t> clocks;
+  /// The same of what strong accesses have observed, for the next fence.
+  std::vector<uint32_t> observed;
+  /// What is passed on by the mbarrier, or by strong accesses, at an offset.
+  std::unordered_map<uint32_t, std::vector<uint32_t>> places;
   ProxyShadow proxy;
 };
 
@@ -138,6 +144,18 @@ void *raceCells(Warp &warp, const Allocation &allocation);
 /// there must be ordered before.
 void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                  uint32_t offset, unsigned bytes);
+/// Whether an access of a thread, counted through the cluster, is ordered
+/// before what a lane does now.
+bool isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
+               uint32_t epoch);
+/// The number of a warp, counted through its cluster.
+inline uint32_t warpInCluster(const Warp &warp) {
+  return warp.block->rank * warp.block->launch->warpsPerBlock + warp.index;
+}
+/// What a strong access to a block's shared memory observes, before it, and
+/// what it lets others observe, behind it.
+void observe(Warp &warp, const Inst &inst, Block &block, uint32_t offset);
+void publish(Warp &warp, const Inst &inst, Block &block, uint32_t offset);
 /// A barrier of the block: `arrived` lanes per warp have met; the warps in
 /// `released` go on.
 void joinClocks(Block &block, const std::vector<uint32_t> &arrived,
@@ -149,6 +167,10 @@ void releaseClock(Warp &warp, uint64_t barrier);
 void acquireClock(Warp &warp, uint64_t barrier);
 /// An atomic or strong access, or a fence, that others may observe.
 void noteStrong(Warp &warp);
+
+/// Inst::flags: other blocks may observe it.
+enum : uint8_t { FenceWide = 1 };
+void fenceHandler(Warp &, const Inst &, uint32_t);
 
 /// Accesses of blocks to global memory, for one launch.
 class GlobalRaces {

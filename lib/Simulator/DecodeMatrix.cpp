@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ldmatrix, stmatrix, movmatrix, mma, wgmma.
+// ldmatrix, stmatrix, movmatrix, mma, wmma, wgmma.
 #include "Decoder.h"
 #include "Handlers.h"
 #include "Matrix.h"
@@ -196,6 +196,143 @@ void decodeMma(Statement &s) {
   s.emitWholeWarp(InstClass::Matrix, mmaHandler);
 }
 
+// wmma
+// --------------------------------------------------------------------------------
+
+/// Index into wmmaShapes; -1, and an error, if the type has no such shape.
+int takeWmmaShape(Statement &s, MatrixType factor, bool isAccumulator) {
+  unsigned m = 0, n = 0, k = 0;
+  if (!takeShape(s, m, n, k))
+    return -1;
+  bool isTf32 = factor == MatrixType::TF32;
+  for (size_t i = 0; i < std::size(wmmaShapes); ++i)
+    if (wmmaShapes[i].m == m && wmmaShapes[i].n == n && wmmaShapes[i].k == k &&
+        (isAccumulator || isTf32 == (k == 8)))
+      return int(i);
+  s.fail("unsupported shape or types");
+  return -1;
+}
+
+bool isWmmaFactor(MatrixType type) {
+  return type == MatrixType::F16 || type == MatrixType::BF16 ||
+         type == MatrixType::TF32 || type == MatrixType::S8 ||
+         type == MatrixType::U8;
+}
+
+/// wmma.load of a, b or c, and wmma.store of d.
+void decodeWmmaMove(Statement &s, bool isLoad) {
+  int role = isLoad ? s.takeOneOf({"a", "b", "c"}) : s.take("d") ? 2 : -1;
+  s.take("sync");
+  s.take("aligned");
+  int layout = s.takeOneOf({"row", "col"});
+  std::string_view name;
+  if (!takeTypes(s, 1, &name))
+    return;
+  bool isAccumulator = WmmaRole(role) == WmmaRole::Accumulator;
+  MatrixType type = MatrixType::F16;
+  bool isWide = name == "f32" || name == "s32";
+  bool typeFits = isAccumulator ? isWide || name == "f16"
+                                : matrixType(name, type) && isWmmaFactor(type);
+  if (role < 0 || layout < 0 || !typeFits) {
+    s.fail("unsupported matrix, layout or type");
+    return;
+  }
+  int shape = takeWmmaShape(s, type, isAccumulator);
+  Space space = s.takeSpace();
+  if (space != Space::Generic && space != Space::Global &&
+      space != Space::Shared)
+    s.fail("a matrix lies in global or shared memory");
+  if (shape < 0 || !s.expectOperands(2, 3))
+    return;
+  const WmmaShape &size = wmmaShapes[shape];
+  size_t count = isAccumulator
+                     ? (isWide ? 8 : 4)
+                     : wmmaRegisters(type, role == 0 ? size.m : size.n, size.k);
+  Type registerType = name == "f32"   ? Type::F32
+                      : name == "s32" ? Type::S32
+                                      : Type::B32;
+  addRegisters(s, s.operand(isLoad ? 0 : 1), count, registerType, isLoad);
+  const ast::Operand &address = s.operand(isLoad ? 1 : 0);
+  if (address.kind != ast::Operand::Address || address.elements.size() != 1) {
+    s.fail("expected an address in brackets");
+    return;
+  }
+  s.address(address, space);
+  if (s.numOperands() == 3)
+    s.inst.c = s.src(2, Type::U32);
+  s.inst.op = uint8_t(shape);
+  s.inst.size = uint8_t(isWide ? 4 : matrixBits(type) / 8);
+  s.inst.flags =
+      uint8_t(role << WmmaRoleShift | (layout == 1 ? WmmaColumnMajor : 0));
+  s.inst.count = uint8_t(count);
+  s.builder.program->writesGlobal |=
+      !isLoad && (space == Space::Global || space == Space::Generic);
+  s.emitWholeWarp(InstClass::Matrix,
+                  isLoad ? wmmaLoadHandler : wmmaStoreHandler);
+}
+
+void decodeWmmaProduct(Statement &s) {
+  // Of f16 only the types of D and C are said, .f16 or .f32 each.
+  const auto &words = s.ast.modifiers;
+  bool isHalf = words.size() > 2 && !words[words.size() - 3].empty() &&
+                words[words.size() - 3][0] == 'm';
+  std::string_view names[4];
+  std::string_view &nameD = names[0], &nameC = names[isHalf ? 1 : 3];
+  WmmaProduct product;
+  product.saturate = s.take("satfinite");
+  s.take("sync");
+  s.take("aligned");
+  if (s.takeOneOf({"row", "col"}) < 0 || s.takeOneOf({"row", "col"}) < 0 ||
+      !takeTypes(s, isHalf ? 2 : 4, names)) {
+    s.fail("layouts or types are missing");
+    return;
+  }
+  if (!isHalf &&
+      (!matrixType(names[1], product.a) || !matrixType(names[2], product.b))) {
+    s.fail("unsupported types of A and B");
+    return;
+  }
+  product.halfD = nameD == "f16";
+  product.halfC = nameC == "f16";
+  bool integer = isInteger(product.a);
+  auto isSum = [&](std::string_view name) {
+    return name == (integer ? "s32" : "f32") || (isHalf && name == "f16");
+  };
+  if (!isWmmaFactor(product.a) || product.a != product.b ||
+      isHalf != (product.a == MatrixType::F16) || !isSum(nameD) ||
+      !isSum(nameC) || (product.saturate && !integer)) {
+    s.fail("unsupported shape or types");
+    return;
+  }
+  int shape = takeWmmaShape(s, product.a, /*isAccumulator=*/false);
+  if (shape < 0 || !s.expectOperands(4))
+    return;
+  Type typeD = integer ? Type::S32 : product.halfD ? Type::B32 : Type::F32;
+  Type typeC = integer ? Type::S32 : product.halfC ? Type::B32 : Type::F32;
+  static_cast<WmmaShape &>(product) = wmmaShapes[shape];
+  addRegisters(s, s.operand(0), product.halfD ? 4 : 8, typeD, true);
+  addRegisters(s, s.operand(1), wmmaRegisters(product.a, product.m, product.k),
+               Type::B32, false);
+  addRegisters(s, s.operand(2), wmmaRegisters(product.b, product.n, product.k),
+               Type::B32, false);
+  addRegisters(s, s.operand(3), product.halfC ? 4 : 8, typeC, false);
+  s.inst.imm = bitCast<int64_t>(product);
+  s.emitWholeWarp(InstClass::Matrix, wmmaHandler);
+}
+
+void decodeWmma(Statement &s) {
+  switch (s.takeOneOf({"load", "store", "mma"})) {
+  case 0:
+    return decodeWmmaMove(s, /*isLoad=*/true);
+  case 1:
+    return decodeWmmaMove(s, /*isLoad=*/false);
+  case 2:
+    return decodeWmmaProduct(s);
+  default:
+    s.fail("unsupported wmma operation");
+  }
+}
+
 // wgmma
 // -------------------------------------------------------------------------------
 
@@ -301,7 +438,10 @@ void decodeWgmma(Statement &s) {
 
 } // namespace
 
-const DecodeEntry ptxsim::matrixDecoders[] = {
-    {"ldmatrix", decodeLdmatrix},   {"stmatrix", decodeStmatrix},
-    {"movmatrix", decodeMovmatrix}, {"mma", decodeMma},
-    {"wgmma", decodeWgmma},         {"", nullptr}};
+const DecodeEntry ptxsim::matrixDecoders[] = {{"ldmatrix", decodeLdmatrix},
+                                              {"stmatrix", decodeStmatrix},
+                                              {"movmatrix", decodeMovmatrix},
+                                              {"mma", decodeMma},
+                                              {"wmma", decodeWmma},
+                                              {"wgmma", decodeWgmma},
+                                              {"", nullptr}};

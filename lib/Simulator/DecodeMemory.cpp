@@ -39,6 +39,16 @@ unsigned takeVector(Statement &s) {
   return v < 0 ? 1 : 2u << v;
 }
 
+/// Whether the access acquires or releases; its scope.
+void takeOrder(Statement &s) {
+  bool both = s.has("acq_rel");
+  if (both || s.has("acquire"))
+    s.inst.flags |= AccessAcquire;
+  if (both || s.has("release"))
+    s.inst.flags |= AccessRelease;
+  s.takeScopeAndSemantics();
+}
+
 /// volatile, relaxed and stronger accesses may wait for other blocks.
 void takeStrength(Statement &s) {
   for (std::string_view word :
@@ -47,7 +57,7 @@ void takeStrength(Statement &s) {
       s.inst.flags |= AccessStrong;
       s.builder.program->orderDependent = true;
     }
-  s.takeScopeAndSemantics();
+  takeOrder(s);
 }
 
 bool valueOperands(Statement &s, const ast::Operand &values, unsigned count,
@@ -148,7 +158,7 @@ void decodeAtomic(Statement &s, bool isRed) {
   AtomicOp op;
   if (!takeAtomicOp(s, op))
     return;
-  s.takeScopeAndSemantics();
+  takeOrder(s);
   bool cluster = s.has("shared::cluster");
   Space space = s.takeSpace();
   bool noftz = s.take("noftz");
@@ -203,7 +213,7 @@ void decodeAtomic(Statement &s, bool isRed) {
   }
   if (isCas)
     s.inst.c = s.src(first + 2, type);
-  s.inst.flags = uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
+  s.inst.flags |= uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
   if (space != Space::Shared) {
     // Integer reductions give the same in any order.
     bool commutes = discards && !isFloat(type) && (op <= AtomicOp::Xor);
@@ -268,9 +278,11 @@ void decodeFence(Statement &s) {
                            (anySpace || !global ? FenceShared : 0));
   else if (init)
     s.inst.flags = FenceInit;
-  s.emit(InstClass::Barrier, async || init    ? proxyFenceHandler
-                             : proxy || !wide ? nothingHandler
-                                              : clusterFenceHandler);
+  else if (wide)
+    s.inst.flags = FenceWide;
+  s.emit(InstClass::Barrier, async || init ? proxyFenceHandler
+                             : proxy       ? nothingHandler
+                                           : fenceHandler);
 }
 
 /// createpolicy makes a cache policy, which means nothing here.

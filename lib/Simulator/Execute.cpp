@@ -388,7 +388,7 @@ void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
       waiting |= here;
     } else {
       inst.fn(warp, inst, here);
-      ++warp.epoch;
+      warp.meet();
       done |= here;
     }
   }
@@ -423,7 +423,7 @@ void Turn::warpBarrier(const Inst &inst, uint32_t pc, uint32_t active) {
            "the member mask does not name the lane that executes it");
   if (first & warp.live & ~arrived)
     return;
-  ++warp.epoch;
+  warp.meet();
   struct Moved {
     uint32_t pc, mask;
   } moved[32];

@@ -77,6 +77,9 @@ std::string ptxsim::describeAddress(Warp &warp, unsigned lane, uint64_t address,
     if (launch.config.dynamicSharedBytes)
       variables.push_back({"dynamic shared memory", program.staticSharedBytes,
                            launch.config.dynamicSharedBytes});
+    if (program.usesReservedShared)
+      variables.push_back({"memory that the system keeps",
+                           launch.reservedShared, reservedSharedBytes});
     if (variables.empty())
       return "the block has no shared memory";
     return nearestVariable(offset, "shared ", variables);
@@ -151,6 +154,13 @@ void ptxsim::report(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
     report->address = *address;
     report->nearest = describeAddress(warp, lane, *address, space);
   }
+}
+
+void ptxsim::fault(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
+                   std::string_view kind, const std::string &message,
+                   const uint64_t *address, Space space) {
+  report(warp, inst, lane, tool, kind, message, address, space);
+  warp.worker->fail(warp, message);
 }
 
 void Worker::fail(Warp &warp, std::string message) {

@@ -34,7 +34,10 @@ enum : uint8_t {
   /// The address may be of another block of the cluster.
   AccessCluster = 2,
   /// Volatile, relaxed or stronger: exempt from the race check.
-  AccessStrong = 4
+  AccessStrong = 4,
+  /// Orders what comes behind it, or what came before it.
+  AccessAcquire = 8,
+  AccessRelease = 16
 };
 
 /// Host memory behind `bytes` at an address, null if there is none; then the

@@ -126,12 +126,17 @@ struct Warp {
   const char *storeData = nullptr;
   /// Changes of memory by stores and atomics, to tell spinning from progress.
   uint64_t modifications = 0;
-  /// Counts rendezvous of the warp (for the race check), and which of them the
-  /// last fence that other blocks may observe has ended.
-  uint32_t epoch = 1, fencedEpoch = 0;
+  /// For the race check: counts rendezvous and releases of the warp; what
+  /// happened before `metEpoch` is ordered before what its other lanes do; and
+  /// which epoch the last fence has ended, and the last that other blocks may
+  /// observe.
+  uint32_t epoch = 1, metEpoch = 1, fencedEpoch = 0, wideFencedEpoch = 0;
   unsigned numGroups = 0;
   unsigned rotation = 0;
   LaneGroup groups[32];
+
+  /// All lanes have met.
+  PTXSIM_INLINE void meet() { metEpoch = ++epoch; }
 
   template <typename T> PTXSIM_INLINE T *reg(uint32_t slot) {
     return reinterpret_cast<T *>(regs + slot);

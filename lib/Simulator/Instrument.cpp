@@ -31,8 +31,9 @@ static uint64_t countSectors(uint32_t mask, const uint64_t *addresses,
 /// Passes over the banks: the threads that together ask for 128 bytes (a warp
 /// for up to 4 bytes each, half of one for 8, a quarter for 16) form one
 /// request, which takes as many passes as the fullest bank has different words.
+/// An atomic serves one thread of a bank a pass, at the same word or not.
 static void countWavefronts(uint32_t mask, const uint64_t *addresses,
-                            unsigned bytes, uint64_t &wavefronts,
+                            unsigned bytes, bool isAtomic, uint64_t &wavefronts,
                             uint64_t &conflicts) {
   unsigned lanesPerRequest = bytes <= bankBytes ? 32 : 128 / bytes;
   for (unsigned first = 0; first < 32; first += lanesPerRequest) {
@@ -45,7 +46,8 @@ static void countWavefronts(uint32_t mask, const uint64_t *addresses,
     if (!n)
       continue;
     std::sort(words, words + n);
-    n = unsigned(std::unique(words, words + n) - words);
+    if (!isAtomic)
+      n = unsigned(std::unique(words, words + n) - words);
     unsigned perBank[numBanks] = {}, most = 0;
     for (unsigned k = 0; k < n; ++k)
       most = std::max(most, ++perBank[words[k] % numBanks]);
@@ -56,7 +58,7 @@ static void countWavefronts(uint32_t mask, const uint64_t *addresses,
 
 void ptxsim::countAccess(Warp &warp, const Inst &inst, uint32_t mask,
                          const uint64_t *addresses, unsigned bytes,
-                         AccessMode) {
+                         AccessMode mode) {
   Worker &worker = *warp.worker;
   if (worker.counts.empty() || !mask)
     return;
@@ -80,7 +82,8 @@ void ptxsim::countAccess(Warp &warp, const Inst &inst, uint32_t mask,
     uint64_t offsets[32];
     for (unsigned l = 0; l < 32; ++l)
       offsets[l] = addresses[l] & sharedOffsetMask;
-    countWavefronts(mask, offsets, bytes, counts.wavefronts, counts.conflicts);
+    countWavefronts(mask, offsets, bytes, mode == AccessMode::Atomic,
+                    counts.wavefronts, counts.conflicts);
     break;
   }
   case Space::Local: {

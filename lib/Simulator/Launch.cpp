@@ -183,6 +183,13 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   launch.threadsPerBlock = uint32_t(config.block.count());
   launch.warpsPerBlock = (launch.threadsPerBlock + 31) / 32;
   launch.sharedBytes = program->staticSharedBytes + config.dynamicSharedBytes;
+  launch.reservedShared = launch.sharedBytes;
+  if (program->usesReservedShared) {
+    // Away from the dynamic memory, past whose end an access shall show.
+    constexpr uint32_t unit = 128;
+    launch.reservedShared = (launch.sharedBytes / unit + 2) * unit;
+    launch.sharedBytes = launch.reservedShared + reservedSharedBytes;
+  }
   launch.localStride = (uint64_t(program->localBytes) + 15) / 16 * 16;
   launch.tools = options.tools;
   launch.gridId = ++device.numLaunches;

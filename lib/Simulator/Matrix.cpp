@@ -74,6 +74,16 @@ float ptxsim::roundAccumulator(double value) {
   return f == f ? f : bitCast<float>(canonicalNaN32);
 }
 
+uint32_t ptxsim::packAccumulator(double value, bool isInteger, bool saturate) {
+  if (!isInteger)
+    return bitCast<uint32_t>(roundAccumulator(value));
+  // Sums of 64 products are far inside of 53 bits: exact.
+  int64_t exact = int64_t(value);
+  if (saturate)
+    exact = std::min<int64_t>(std::max<int64_t>(exact, INT32_MIN), INT32_MAX);
+  return uint32_t(exact);
+}
+
 void ptxsim::decodeRow(MatrixType type, const char *bytes, unsigned count,
                        double *out) {
   for (unsigned k = 0; k < count; ++k)
@@ -214,15 +224,6 @@ void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
       for (unsigned col = 0; col < 8; ++col)
         sum[row][col] += x * b[e][col];
     }
-  auto pack = [&](double v) -> uint32_t {
-    if (!integer)
-      return bitCast<uint32_t>(roundAccumulator(v));
-    // Sums of 64 products are far inside of 53 bits: exact.
-    int64_t exact = int64_t(v);
-    if (shape.saturate)
-      exact = std::min<int64_t>(std::max<int64_t>(exact, INT32_MIN), INT32_MAX);
-    return uint32_t(exact);
-  };
   for (unsigned r = 0; r < accumulators; ++r) {
     uint32_t *reg = w.reg<uint32_t>(d[r].slot);
     forLanes(mask, [&, reg, r](unsigned l) {
@@ -232,7 +233,8 @@ void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
         reg[l] = uint32_t(floatToHalf(toFloatRoundToOdd(pair[1]))) << 16 |
                  floatToHalf(toFloatRoundToOdd(pair[0]));
       } else {
-        reg[l] = pack(sum[g + 8 * (r >> 1)][2 * t + (r & 1)]);
+        reg[l] = packAccumulator(sum[g + 8 * (r >> 1)][2 * t + (r & 1)],
+                                 integer, shape.saturate);
       }
     });
   }

@@ -16,6 +16,8 @@ inline bool isInteger(MatrixType type) { return type >= MatrixType::S8; }
 void decodeRow(MatrixType type, const char *bytes, unsigned count, double *out);
 /// Products are exact and summed in double; the result is rounded once.
 float roundAccumulator(double value);
+/// An accumulator's bits: a float, or an integer that wraps or saturates.
+uint32_t packAccumulator(double value, bool isInteger, bool saturate);
 /// The 16 x k elements of A that a warp's registers hold.
 void gatherFragmentA(const Warp &warp, const OperandSlot *regs,
                      unsigned numRegs, MatrixType type, double *a, unsigned k);
@@ -42,6 +44,46 @@ void movmatrixHandler(Warp &, const Inst &, uint32_t);
 void mmaHandler(Warp &, const Inst &, uint32_t);
 /// mma of f64; Inst::count: elements of K, Inst::op: rows.
 void mmaDoubleHandler(Warp &, const Inst &, uint32_t);
+
+// wmma (Wmma.cpp)
+
+enum class WmmaRole : uint8_t { A, B, Accumulator };
+
+/// m x k times k x n.
+struct WmmaShape {
+  uint8_t m = 16, n = 16, k = 16;
+};
+constexpr WmmaShape wmmaShapes[] = {
+    {16, 16, 16}, {8, 32, 16}, {32, 8, 16}, {16, 16, 8}};
+
+/// A matrix in memory and in registers.
+struct WmmaFragment : WmmaShape {
+  WmmaRole role = WmmaRole::A;
+  /// Of an element: 1, 2 or 4.
+  uint8_t bytes = 2;
+  bool columnMajor = false;
+};
+
+/// What a wmma.mma computes, kept in Inst::imm.
+struct WmmaProduct : WmmaShape {
+  MatrixType a = MatrixType::F16, b = MatrixType::F16;
+  bool halfD = false, halfC = false;
+  bool saturate = false;
+};
+static_assert(sizeof(WmmaProduct) == 8, "fits Inst::imm");
+
+/// Registers of `lines` rows of A or columns of B with k elements each.
+inline unsigned wmmaRegisters(MatrixType type, unsigned lines, unsigned k) {
+  return type == MatrixType::F16 ? 8 : lines * k * matrixBits(type) / 1024;
+}
+
+/// Inst::op: index of the shape; Inst::size: bytes of an element; Inst::flags:
+/// the role, and whether the matrix is column-major; Inst::count: registers;
+/// Inst::c: elements from line to line.
+enum : uint8_t { WmmaRoleShift = 6, WmmaColumnMajor = 32 };
+void wmmaLoadHandler(Warp &, const Inst &, uint32_t);
+void wmmaStoreHandler(Warp &, const Inst &, uint32_t);
+void wmmaHandler(Warp &, const Inst &, uint32_t);
 
 // wgmma (Wgmma.cpp)
 

@@ -41,10 +41,9 @@ bool load(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
   // Once everyone has dropped out nothing is expected, nor pending.
   if (barrier.mark == validMark && (barrier.expected || !barrier.pending))
     return true;
-  report(warp, inst, lane, SyncCheck, "mbarrier-uninitialised",
-         "use of an mbarrier that has not been initialised", &address,
-         Space::Shared);
-  warp.worker->fail(warp, "use of an mbarrier that has not been initialised");
+  fault(warp, inst, lane, SyncCheck, "mbarrier-uninitialised",
+        "use of an mbarrier that has not been initialised", &address,
+        Space::Shared);
   return false;
 }
 
@@ -114,10 +113,9 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
     char *place;
     if (i.op == MbarrierInit) {
       if (value == 0 || value > maxCount) {
-        report(w, i, l, SyncCheck, "mbarrier-count",
-               "mbarrier count " + std::to_string(value) +
-                   " is not between 1 and " + std::to_string(maxCount));
-        w.worker->fail(w, "bad mbarrier count");
+        fault(w, i, l, SyncCheck, "mbarrier-count",
+              "mbarrier count " + std::to_string(value) +
+                  " is not between 1 and " + std::to_string(maxCount));
         return;
       }
       if (!(place = find(w, i, l, address)))
@@ -151,12 +149,10 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
     case MbarrierArrive:
       if (value > barrier.pending ||
           (i.flags & MbarrierNoComplete && value >= barrier.pending)) {
-        report(w, i, l, SyncCheck, "mbarrier-overflow",
-               std::to_string(value) +
-                   " arrivals at an mbarrier that expects " +
-                   std::to_string(uint64_t(barrier.pending)) + " more",
-               &address, Space::Shared);
-        w.worker->fail(w, "too many arrivals at an mbarrier");
+        fault(w, i, l, SyncCheck, "mbarrier-overflow",
+              std::to_string(value) + " arrivals at an mbarrier that expects " +
+                  std::to_string(uint64_t(barrier.pending)) + " more",
+              &address, Space::Shared);
         return;
       }
       barrier.pending -= value;
@@ -209,10 +205,9 @@ void ptxsim::mapaHandler(Warp &w, const Inst &i, uint32_t mask) {
     unsigned l = unsigned(__builtin_ctz(m));
     uint64_t address = readLane(w, i.a, i.aWidth, l);
     if (rank[l] >= ranks) {
-      report(w, i, l, MemCheck, "cluster-rank",
-             "mapa of rank " + std::to_string(rank[l]) + " in a cluster of " +
-                 std::to_string(ranks) + " blocks");
-      w.worker->fail(w, "mapa of a rank outside of the cluster");
+      fault(w, i, l, MemCheck, "cluster-rank",
+            "mapa of rank " + std::to_string(rank[l]) + " in a cluster of " +
+                std::to_string(ranks) + " blocks");
       return;
     }
     uint64_t window = i.aWidth == 8 ? address & windowMask : 0;

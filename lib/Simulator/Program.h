@@ -59,7 +59,15 @@ enum class Special : uint8_t {
   GridId,
   /// Address of the workspace that grid-wide barriers use, in two halves.
   GridWorkspaceHigh,
-  GridWorkspaceLow
+  GridWorkspaceLow,
+  ReservedSmemBegin,
+  ReservedSmemEnd,
+  ReservedSmemCap,
+  ReservedSmemFirst,
+  ReservedSmemSecond,
+  AggrSmemSize,
+  /// What the driver defines, and performance monitors.
+  Zero
 };
 
 /// Where an instruction comes from.
@@ -148,6 +156,8 @@ struct Program {
   std::vector<uint32_t> eventAt;
 
   uint32_t staticSharedBytes = 0;
+  /// The kernel asks for the shared memory that the system keeps in a block.
+  bool usesReservedShared = false;
   /// Alignment of dynamic shared memory.
   uint32_t dynamicSharedAlign = 16;
   uint32_t localBytes = 0;

@@ -88,6 +88,8 @@ uint32_t ProgramBuilder::special(Special which) {
     it->second = newSlot(4);
     slots.back().isShared = true;
     program->specials.push_back({which, it->second});
+    program->usesReservedShared |= which >= Special::ReservedSmemBegin &&
+                                   which <= Special::ReservedSmemSecond;
   }
   return it->second;
 }

@@ -2,9 +2,10 @@
 //
 // The order of proxies. Bulk copies and wgmma are of the async proxy: what
 // ordinary instructions write is seen by it only after a fence.proxy.async of
-// the thread that wrote, or of the one that issues what reads. An mbarrier that
-// bulk copies complete on must have been made known to it likewise, by that
-// fence or by fence.mbarrier_init.
+// the thread that wrote, or of the one that issues what reads. An mbarrier on
+// which copies of other blocks of the cluster complete must have been made
+// known to them by that fence or by fence.mbarrier_init; within its block a
+// barrier of the threads does (libcu++'s own copies rely on that).
 #include "Proxy.h"
 #include "Async.h"
 #include "Checks.h"
@@ -76,21 +77,20 @@ void ptxsim::noteBarrierInit(Warp &warp, unsigned lane, uint64_t address) {
 void ptxsim::checkBarrierInit(Warp &warp, const Inst &inst, unsigned lane,
                               uint64_t address) {
   Block *block = barrierBlock(warp, address);
-  if (!block)
+  if (!block || block == warp.block)
     return;
   ProxyShadow &shadow = block->shadow->proxy;
   auto it = shadow.barriers.find(uint32_t(address & sharedOffsetMask));
   if (it == shadow.barriers.end())
     return;
   const GenericWrite &init = it->second;
-  bool own = block == warp.block;
   if (shadow.fences[init.thread] > init.time ||
-      shadow.initFences[init.thread] > init.time ||
-      (own && shadow.fences[warp.index * 32 + lane] > init.time))
+      shadow.initFences[init.thread] > init.time)
     return;
   report(warp, inst, lane, SyncCheck, "missing-init-fence",
-         "asynchronous copy on an mbarrier that a thread has initialised "
-         "without a fence.mbarrier_init or fence.proxy.async in between",
+         "asynchronous copy on an mbarrier that a thread of another block has "
+         "initialised without a fence.mbarrier_init or fence.proxy.async in "
+         "between",
          &address, Space::Shared);
 }
 

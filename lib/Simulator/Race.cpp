@@ -2,7 +2,8 @@
 //
 // The race check. In shared memory an access is compared with the last ones to
 // the same place: they must be of the same thread, or ordered by a barrier, a
-// warp synchronisation or an mbarrier, also across the blocks of a cluster. In
+// warp synchronisation, an mbarrier, or a release and an acquire, also across
+// the blocks of a cluster (Clocks.cpp). In
 // global memory the accesses of different blocks are compared. Two writes of
 // the same value are let pass.
 #include "Async.h"
@@ -14,34 +15,6 @@ using namespace ptxsim;
 
 // Shared memory
 // -------------------------------------------------------------------
-
-static uint32_t warpInCluster(const Warp &warp) {
-  const Block &block = *warp.block;
-  return block.rank * block.launch->warpsPerBlock + warp.index;
-}
-
-/// Of 16 blocks of 1024 threads.
-static constexpr size_t maxWarpsInCluster = 512;
-
-static size_t warpsInCluster(const Block &block) {
-  return size_t(block.launch->warpsPerBlock) * block.launch->clusterBlocks;
-}
-
-/// The epochs that a warp has seen the end of.
-static uint32_t *clocksOf(const Warp &warp) {
-  return warp.block->shadow->clocks.data() +
-         warp.index * warpsInCluster(*warp.block);
-}
-
-static bool isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
-                      uint32_t epoch) {
-  if (epoch == 0)
-    return true;
-  unsigned other = thread / 32u;
-  if (other == warpInCluster(warp))
-    return thread % 32u == lane || epoch < warp.epoch;
-  return epoch <= clocksOf(warp)[other];
-}
 
 static void reportRace(Warp &warp, const Inst &inst, unsigned lane,
                        Block &block, uint32_t offset, AccessMode mode,
@@ -147,6 +120,9 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
   // waits for them.
   SharedShadow &shadow = *block.shadow;
   bool forget = warp.asynchronous && mode != AccessMode::Read;
+  bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode);
+  if (passesOn && mode != AccessMode::Write)
+    observe(warp, inst, block, offset);
   for (uint32_t at = offset, end = offset + bytes; at < end;) {
     uint32_t word = at / 4;
     uint32_t upTo = std::min(end, word * 4 + 4);
@@ -176,103 +152,8 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
     }
     at = upTo;
   }
-}
-
-static void raise(uint32_t &clock, uint32_t value) {
-  clock = std::max(clock, value);
-}
-
-void ptxsim::joinClocks(Block &block, const std::vector<uint32_t> &arrived,
-                        uint32_t released) {
-  if (!block.shadow || block.shadow->clocks.empty())
-    return;
-  size_t all = warpsInCluster(block);
-  uint32_t joined[maxWarpsInCluster];
-  std::fill(joined, joined + all, 0);
-  for (const Warp &warp : block.warps) {
-    if (!arrived[warp.index])
-      continue;
-    const uint32_t *seen = clocksOf(warp);
-    for (size_t u = 0; u < all; ++u)
-      raise(joined[u], seen[u]);
-    raise(joined[warpInCluster(warp)], warp.epoch);
-  }
-  for (const Warp &warp : block.warps)
-    if (released >> warp.index & 1)
-      for (size_t u = 0; u < all; ++u)
-        if (u != warpInCluster(warp))
-          raise(clocksOf(warp)[u], joined[u]);
-}
-
-void ptxsim::joinClusterClocks(Cluster &cluster) {
-  Block &first = cluster.blocks[0];
-  if (!first.shadow || first.shadow->clocks.empty())
-    return;
-  size_t all = warpsInCluster(first);
-  std::vector<uint32_t> joined = cluster.clusterArrivedEpochs;
-  for (const Block &block : cluster.blocks)
-    for (const Warp &warp : block.warps) {
-      for (size_t u = 0; u < all; ++u)
-        raise(joined[u], clocksOf(warp)[u]);
-      // What has exited counts as arrived.
-      if (!warp.live)
-        raise(joined[warpInCluster(warp)], warp.epoch);
-    }
-  for (const Block &block : cluster.blocks)
-    for (const Warp &warp : block.warps)
-      for (size_t u = 0; u < all; ++u)
-        if (u != warpInCluster(warp))
-          raise(clocksOf(warp)[u], joined[u]);
-}
-
-void ptxsim::resetClocks(Cluster &cluster) {
-  // Epochs go on from cluster to cluster, and all of the last is ordered
-  // before.
-  for (const Block &block : cluster.blocks)
-    if (block.shadow && !block.shadow->clocks.empty())
-      for (const Warp &warp : block.warps)
-        for (const Block &other : cluster.blocks)
-          for (const Warp &seen : other.warps)
-            clocksOf(warp)[warpInCluster(seen)] = seen.epoch - 1;
-}
-
-/// The clock of the mbarrier at a shared address, null without the race check.
-static std::vector<uint32_t> *barrierClock(Warp &warp, uint64_t barrier) {
-  Block *block = warp.block;
-  if (!block->shadow || block->shadow->clocks.empty())
-    return nullptr;
-  uint64_t rank = (barrier & 0xffffffff) >> sharedRankShift;
-  if (rank > block->cluster->blocks.size())
-    return nullptr;
-  if (rank)
-    block = &block->cluster->blocks[rank - 1];
-  std::vector<uint32_t> &clock =
-      asyncOf(*block).barrierClocks[uint32_t(barrier & sharedOffsetMask)];
-  clock.resize(warpsInCluster(*block), 0);
-  return &clock;
-}
-
-void ptxsim::releaseClock(Warp &warp, uint64_t barrier) {
-  std::vector<uint32_t> *clock =
-      warp.asynchronous ? nullptr : barrierClock(warp, barrier);
-  if (!clock)
-    return;
-  const uint32_t *seen = clocksOf(warp);
-  for (size_t u = 0; u < clock->size(); ++u)
-    raise((*clock)[u], u == warpInCluster(warp) ? warp.epoch : seen[u]);
-  ++warp.epoch;
-}
-
-void ptxsim::acquireClock(Warp &warp, uint64_t barrier) {
-  std::vector<uint32_t> *clock = barrierClock(warp, barrier);
-  if (!clock)
-    return;
-  uint32_t *seen = clocksOf(warp);
-  for (size_t u = 0; u < clock->size(); ++u)
-    if (u != warpInCluster(warp))
-      raise(seen[u], (*clock)[u]);
-  // Lanes of the warp that have arrived are ordered as well.
-  ++warp.epoch;
+  if (passesOn && mode != AccessMode::Read)
+    publish(warp, inst, block, offset);
 }
 
 // Global memory

@@ -268,7 +268,19 @@ void Runner::fillSpecials(Block &block, Warp &warp) {
     case Special::DynamicSmemSize:
       return config.dynamicSharedBytes;
     case Special::TotalSmemSize:
-      return launch.sharedBytes;
+      return program.staticSharedBytes + config.dynamicSharedBytes;
+    case Special::AggrSmemSize:
+      return program.staticSharedBytes + config.dynamicSharedBytes +
+             reservedSharedBytes;
+    case Special::ReservedSmemBegin:
+    case Special::ReservedSmemFirst:
+      return launch.reservedShared;
+    case Special::ReservedSmemSecond:
+      return launch.reservedShared + reservedSharedBytes / 2;
+    case Special::ReservedSmemEnd:
+      return launch.reservedShared + reservedSharedBytes;
+    case Special::ReservedSmemCap:
+      return reservedSharedBytes;
     case Special::IsExplicitCluster:
       return launch.clusterBlocks > 1;
     case Special::GridWorkspaceHigh:
@@ -326,7 +338,7 @@ void Runner::beginBlock(Block &block) {
     uint32_t first = warp.index * 32;
     uint32_t lanes = std::min(32u, launch.threadsPerBlock - first);
     warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
-    ++warp.epoch;
+    warp.meet();
     warp.yield = false;
     warp.rotation = 0;
     warp.numGroups = 1;
@@ -335,6 +347,8 @@ void Runner::beginBlock(Block &block) {
   }
   for (ThreadStack &stack : block.stacks)
     stack.clear();
+  if (program.usesReservedShared)
+    memset(block.shared.data() + launch.reservedShared, 0, reservedSharedBytes);
   resetShadow(block);
   resetInitialisation(block);
   resetAsync(block);

@@ -3,6 +3,18 @@
 
 using namespace ptxsim;
 
+/// Whether a name is `prefix` and a number below `count`.
+static bool isNumbered(std::string_view name, std::string_view prefix,
+                       unsigned count) {
+  if (name.substr(0, prefix.size()) != prefix)
+    return false;
+  name.remove_prefix(prefix.size());
+  for (unsigned k = 0; k < count; ++k)
+    if (name == std::to_string(k))
+      return true;
+  return false;
+}
+
 const Special *ptxsim::findSpecial(std::string_view name) {
   struct Row {
     std::string_view name;
@@ -50,9 +62,18 @@ const Special *ptxsim::findSpecial(std::string_view name) {
       {"%is_explicit_cluster", Special::IsExplicitCluster},
       {"%gridid", Special::GridId},
       {"%envreg1", Special::GridWorkspaceHigh},
-      {"%envreg2", Special::GridWorkspaceLow}};
+      {"%envreg2", Special::GridWorkspaceLow},
+      {"%aggr_smem_size", Special::AggrSmemSize},
+      {"%reserved_smem_offset_begin", Special::ReservedSmemBegin},
+      {"%reserved_smem_offset_end", Special::ReservedSmemEnd},
+      {"%reserved_smem_offset_cap", Special::ReservedSmemCap},
+      {"%reserved_smem_offset_0", Special::ReservedSmemFirst},
+      {"%reserved_smem_offset_1", Special::ReservedSmemSecond}};
   for (const Row &row : rows)
     if (row.name == name)
       return &row.special;
+  static constexpr Special zero = Special::Zero;
+  if (isNumbered(name, "%envreg", 32) || isNumbered(name, "%pm", 8))
+    return &zero;
   return nullptr;
 }

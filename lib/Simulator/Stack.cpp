@@ -45,13 +45,11 @@ static bool extend(Warp &w, const Inst &i, unsigned lane, uint64_t begin,
                    uint64_t end, uint64_t savedBytes, std::string_view what) {
   ThreadStack &stack = stackOf(w, lane);
   if (end + stack.saved.size() + savedBytes > stackLimit) {
-    std::string text =
-        "stack overflow: " + std::string(what) + ", " +
-        std::to_string(stack.frames.size()) +
-        " calls deep, needs more than the " + std::to_string(stackLimit) +
-        " bytes that a thread has for frames and saved registers";
-    report(w, i, lane, MemCheck, "stack-overflow", text);
-    w.worker->fail(w, text);
+    fault(w, i, lane, MemCheck, "stack-overflow",
+          "stack overflow: " + std::string(what) + ", " +
+              std::to_string(stack.frames.size()) +
+              " calls deep, needs more than the " + std::to_string(stackLimit) +
+              " bytes that a thread has for frames and saved registers");
     return false;
   }
   if (stack.bytes.size() < end)
@@ -189,10 +187,9 @@ void ptxsim::stackRestoreHandler(Warp &w, const Inst &i, uint32_t mask) {
             : stack.frames.back().base +
                   uint64_t(program.frames[stack.frames.back().layout].bytes);
     if (to < stackBase + least || to > stackBase + stack.top) {
-      std::string text = "stackrestore of a value that stacksave did not give "
-                         "in this function, or that is above the stack";
-      report(w, i, l, MemCheck, "bad-stackrestore", text);
-      w.worker->fail(w, text);
+      fault(w, i, l, MemCheck, "bad-stackrestore",
+            "stackrestore of a value that stacksave did not give in this "
+            "function, or that is above the stack");
       return;
     }
     stack.top = uint32_t(to - stackBase);

@@ -28,6 +28,10 @@ constexpr uint64_t windowMask = 0xff00000000000000;
 constexpr unsigned sharedRankShift = 24;
 constexpr uint64_t sharedOffsetMask = (uint64_t(1) << sharedRankShift) - 1;
 
+/// Shared memory of a block that the system keeps, zero where the block begins.
+/// Cooperative groups synchronise parts of a block there.
+constexpr uint32_t reservedSharedBytes = 1024;
+
 struct Launch;
 struct Worker;
 struct Cluster;
@@ -164,7 +168,10 @@ struct Launch {
   uint64_t numClusters = 0;
   uint32_t threadsPerBlock = 0;
   uint32_t warpsPerBlock = 0;
+  /// Static, dynamic, and what the system keeps.
   uint32_t sharedBytes = 0;
+  /// Where the system's part begins.
+  uint32_t reservedShared = 0;
   /// Counts the launches of the device.
   uint32_t gridId = 0;
   /// Local memory of a thread, rounded up.
@@ -200,6 +207,10 @@ Report *addFinding(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
 void report(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
             std::string_view kind, const std::string &message,
             const uint64_t *address = nullptr, Space space = Space::Generic);
+/// The same for what no launch survives: reports it and ends the launch.
+void fault(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
+           std::string_view kind, const std::string &message,
+           const uint64_t *address = nullptr, Space space = Space::Generic);
 /// The address in words; `lane` matters for local memory.
 std::string describeAddress(Warp &warp, unsigned lane, uint64_t address,
                             Space space);

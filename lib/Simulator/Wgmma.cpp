@@ -159,9 +159,8 @@ void perform(PendingWgmma &p) {
 
 void ptxsim::wgmmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   if (mask != ~0u) {
-    report(w, i, unsigned(__builtin_ctz(mask)), SyncCheck, "divergent-wgmma",
-           "wgmma executed by part of a warp");
-    w.worker->fail(w, "wgmma executed by part of a warp");
+    fault(w, i, unsigned(__builtin_ctz(mask)), SyncCheck, "divergent-wgmma",
+          "wgmma executed by part of a warp");
     return;
   }
   PendingWgmma p;

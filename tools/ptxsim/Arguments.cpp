@@ -106,6 +106,11 @@ bool makeArgument(const std::string &text, const ptxsim::ParamInfo &param,
   std::string head = text.substr(0, colon);
   if (text == "null") {
     argument.bytes.assign(8, 0);
+  } else if (startsWith(text, "value:")) {
+    if (!npy::read(text.substr(colon + 1), argument.array, error))
+      return false;
+    const char *data = argument.array.data.get();
+    argument.bytes.assign(data, data + argument.array.numBytes());
   } else if (const ElementType *type =
                  colon == std::string::npos ? nullptr : findElementType(head)) {
     if (!parseScalar(*type, text.substr(colon + 1), argument.bytes, error))

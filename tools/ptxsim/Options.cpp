@@ -17,6 +17,8 @@ arguments, one --arg for each parameter of the kernel, in order:
   buf:u8[1024]            an uninitialised buffer that is not written
                           (y.npy may be -: the elements are printed)
   null                    a null pointer
+  value:s.npy             the bytes of the file as the parameter itself, such as
+                          a structure
   u32:5 s64:-1 f32:1.5    scalars: u8 to u64, s8 to s64, f32, f64; b8 to b64
                           take the bits (b16:0x3c00)
   types of buffers: u8 to u64, s8 to s64, f16, f32, f64

@@ -3,8 +3,8 @@
 
 Shared memory has 32 banks of 4 bytes. A warp's access is split into requests of
 128 bytes: all 32 lanes for up to 4 bytes a lane, 16 for 8 bytes, 8 for 16. A
-request takes one pass (wavefront) for every different word of its fullest bank;
-passes beyond one a request are conflicts. Global memory moves in sectors of 32
+request takes one pass (wavefront) for every different word of its fullest bank,
+an atomic for every thread of it; passes beyond one a request are conflicts. Global memory moves in sectors of 32
 bytes, each counted once an instruction."""
 import json
 import os
@@ -107,6 +107,34 @@ for access in ("v4.u32", "v2.u64"):
     shared(access, stride(144), 4, 0)
     shared(access, stride(0), 4, 0)
     shared(access, stride(16), 1, 0, lanes=8)
+
+
+def atomics(access, text, offset, passes, conflicts, lanes=32):
+    """One thread of a bank a pass, be it at the word of another or not."""
+    place = f"  setp.lt.u32 %p1, %r1, {lanes};\n  {offset}\n  add.u32 %r4, %r4, %r2;\n"
+    for form in (f"@%p1 atom.shared.{access} {text};",
+                 f"@%p1 red.shared.{access} {text.split(', ', 1)[1]};"):
+        if "cas" in form and "red" in form:
+            continue
+        c = counters("atomic", place + "  " + form)
+        expect(f"{form} {offset}", (c["shared_wavefronts"], c["bank_conflicts"]),
+               (passes, conflicts))
+
+
+ADD = "%v0, [%r4], %r1"
+atomics("add.u32", ADD, stride(4), 1, 0)
+atomics("add.u32", ADD, stride(0), 32, 31)
+atomics("add.u32", ADD, stride(0), 8, 7, lanes=8)
+atomics("add.u32", ADD, stride(128), 32, 31)
+atomics("add.u32", ADD, stride(8), 2, 1)
+# Four threads at each of eight words, in banks of their own.
+atomics("add.u32", ADD, "and.b32 %r4, %r1, 7; shl.b32 %r4, %r4, 2;", 4, 3)
+# Half of them at a word, the other half at another of its bank.
+atomics("add.u32", ADD, "shr.u32 %r4, %r1, 4; shl.b32 %r4, %r4, 7;", 32, 31)
+atomics("cas.b32", "%v0, [%r4], %r1, %r2", stride(4), 1, 0)
+# Two requests of 16 lanes.
+atomics("add.u64", "%w0, [%r4], %rd1", stride(8), 2, 0)
+atomics("add.u64", "%w0, [%r4], %rd1", stride(0), 32, 30)
 
 
 def matrices(count, pitch, passes, conflicts):

@@ -12,7 +12,6 @@
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <cuda/semaphore>
-#include <cuda/ptx>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -36,6 +35,38 @@ KERNEL groups(const int *in, int *out) {
   out[320 + t] = cg::labeled_partition(warp, v & 3).size();
 }
 
+// Tiles of several warps meet in the memory that the system keeps.
+KERNEL tiles(const int *in, int *out) {
+  __shared__ int s[128];
+  auto block = cg::this_thread_block();
+  auto tile = cg::tiled_partition<64>(block);
+  int t = threadIdx.x, n = blockDim.x;
+  in += blockIdx.x * n, out += blockIdx.x * 3 * n;
+  s[t] = in[t];
+  tile.sync();
+  int v = s[t ^ 63];
+  out[t] = cg::reduce(tile, v, cg::plus<int>());
+  out[n + t] = cg::inclusive_scan(tile, v);
+  out[2 * n + t] = tile.any(v == 7);
+}
+
+// Threads of a block take turns.
+KERNEL turns(int *out) {
+  __shared__ int held, count;
+  if (threadIdx.x == 0)
+    held = count = 0;
+  __syncthreads();
+  while (atomicCAS(&held, 0, 1))
+    ;
+  __threadfence_block();
+  count += threadIdx.x;
+  __threadfence_block();
+  atomicExch(&held, 0);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    out[blockIdx.x] = count;
+}
+
 // Blocks meet twice; each reads what another has written.
 KERNEL grid(int *a, int *b) {
   auto grid = cg::this_grid();
@@ -52,14 +83,8 @@ KERNEL barrier(const int *in, int *out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   __shared__ alignas(16) int s[128];
   auto block = cg::this_thread_block();
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0)
     init(&bar, blockDim.x);
-#if __CUDA_ARCH__ >= 900
-    // The copy may be a bulk copy, which must know of the barrier.
-    cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release,
-                                   cuda::ptx::scope_cluster);
-#endif
-  }
   __syncthreads();
   cuda::memcpy_async(block, s, in, cuda::aligned_size_t<16>(sizeof s), bar);
   bar.arrive_and_wait();

@@ -50,6 +50,15 @@ same(got[4].reshape(2, 32),
 same(got[5].reshape(2, 32),
      ((warps[:, None] & 3) == (warps[:, :, None] & 3)).sum(2))
 
+x = rng.integers(-99, 99, (3, 128)).astype(np.int32)
+got = run("tiles", 3, 128, [x], ["out s32[3,3,128]"])[0]
+reversed = x.reshape(6, 64)[:, ::-1]
+same(got[:, 0].reshape(6, 64), reversed.sum(1, keepdims=True).repeat(64, 1))
+same(got[:, 1].reshape(6, 64), np.cumsum(reversed, 1))
+same(got[:, 2].reshape(6, 64), (reversed == 7).any(1, keepdims=True).repeat(64, 1))
+same(run("turns", 2, 96, [], ["out s32[2]"])[0], [95 * 48] * 2)
+
+x = x.ravel()
 same(run("semaphore", 1, 64, [], ["zero s32[1]"], tools="memcheck,synccheck")[0],
      [64 * 65 // 2])
 same(run("drop", 1, 64, [], ["out s32[32]"])[0], (32 + np.arange(32)) * 2)
