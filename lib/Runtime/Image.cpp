@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kvcache/Runtime/Image.h"
+#include "LZ4.h"
 
 #include <cstdint>
 #include <cstring>
@@ -51,8 +52,9 @@ bool startsWith(const char *data, size_t bytes, const char *magic,
   return true;
 }
 
-Result<std::string> decompress(const char *payload, uint64_t compressedBytes,
-                               uint64_t textBytes) {
+Result<std::string> decompressZstd(const char *payload,
+                                   uint64_t compressedBytes,
+                                   uint64_t textBytes) {
   // Two witnesses of the size, before it costs memory.
   unsigned long long frameBytes =
       ZSTD_getFrameContentSize(payload, compressedBytes);
@@ -70,6 +72,21 @@ Result<std::string> decompress(const char *payload, uint64_t compressedBytes,
   return text;
 }
 
+Result<std::string> unpackLZ4(const char *payload, uint64_t compressedBytes,
+                              uint64_t textBytes) {
+  // A byte of the block adds 255 to a length at most.
+  std::string text;
+  if (textBytes / 256 <= compressedBytes) {
+    text.resize(textBytes);
+    if (decompressLZ4(payload, compressedBytes, text))
+      return text;
+  }
+  return Status::error("the PTX inside the fatbin does not decompress: " +
+                       std::to_string(compressedBytes) +
+                       " bytes are no LZ4 block of " +
+                       std::to_string(textBytes));
+}
+
 struct PTXEntry {
   uint32_t arch = 0;
   const char *payload = nullptr;
@@ -78,11 +95,7 @@ struct PTXEntry {
 
 Result<std::string> readEntry(const PTXEntry &entry) {
   std::string text;
-  if (entry.flags & flagLZ4)
-    return Status::error("the PTX inside the fatbin is compressed by LZ4, only "
-                         "zstd is read; use fatbinary of CUDA 12.4 or newer, "
-                         "or --no-compress");
-  if (entry.flags & flagZstd) {
+  if (entry.flags & (flagLZ4 | flagZstd)) {
     if (entry.compressedBytes > entry.payloadBytes ||
         entry.textBytes > maxPTXBytes)
       return Status::error(
@@ -90,7 +103,8 @@ Result<std::string> readEntry(const PTXEntry &entry) {
           " bytes claims " + std::to_string(entry.compressedBytes) +
           " compressed bytes that hold " + std::to_string(entry.textBytes));
     Result<std::string> unpacked =
-        decompress(entry.payload, entry.compressedBytes, entry.textBytes);
+        (entry.flags & flagLZ4 ? unpackLZ4 : decompressZstd)(
+            entry.payload, entry.compressedBytes, entry.textBytes);
     if (!unpacked.ok())
       return unpacked;
     text = std::move(*unpacked);

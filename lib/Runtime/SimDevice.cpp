@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <unordered_set>
 
 using namespace kvrt;
 
@@ -133,10 +132,6 @@ private:
   ptxsim::LaunchOptions launchOptions;
   std::atomic<unsigned> numModules{0};
 
-  std::mutex managedLock;
-  /// Allocations shared with the host.
-  std::unordered_set<void *> managed;
-
   mutable std::mutex resultsLock;
   std::vector<ptxsim::Report> allReports;
   uint64_t findings = 0;
@@ -176,40 +171,15 @@ Result<void *> SimDevice::allocate(uint64_t bytes, bool hostShared) {
     return refused;
   if (bytes == 0)
     return static_cast<void *>(nullptr);
-  if (!hostShared)
-    return sim->allocate(bytes);
-  // The host may touch it at any time: it stays readable, and its contents
-  // count as initialised.
-  // Unchecked small overruns end in the slack behind it, not in the heap.
-  const uint64_t slack = 256;
-  void *memory = nullptr;
-  if (bytes > SIZE_MAX / 2 || posix_memalign(&memory, 256, bytes + slack) != 0)
-    return Status::error("out of memory: " + std::to_string(bytes) +
-                         " bytes of host-shared memory");
-  std::memset(memory, 0, bytes);
-  if (Status status = sim->registerHost(memory, bytes); !status.ok()) {
-    std::free(memory);
-    return status;
-  }
-  std::lock_guard<std::mutex> guard(managedLock);
-  managed.insert(memory);
-  return memory;
+  return sim->allocate(bytes, {},
+                       hostShared ? ptxsim::AllocationKind::HostShared
+                                  : ptxsim::AllocationKind::Device);
 }
 
 Status SimDevice::free(void *pointer, Stream *stream) {
   if (!pointer)
     return {};
-  auto release = [this, pointer]() -> Status {
-    {
-      std::lock_guard<std::mutex> guard(managedLock);
-      if (!managed.erase(pointer))
-        return sim->free(pointer);
-    }
-    Status status = sim->unregisterHost(pointer);
-    std::free(pointer);
-    return status;
-  };
-  return submit(stream, release, WorkKind::Release);
+  return submit(stream, [=] { return sim->free(pointer); }, WorkKind::Release);
 }
 
 Status SimDevice::copy(void *dst, const void *src, uint64_t bytes,

@@ -14,10 +14,12 @@ const DeviceOptions &Device::options() const { return impl->options; }
 // Memory
 // ------------------------------------------------------------------------
 
-Result<void *> Device::allocate(uint64_t bytes, std::string_view name) {
+Result<void *> Device::allocate(uint64_t bytes, std::string_view name,
+                                AllocationKind kind) {
   std::lock_guard<std::mutex> guard(impl->lock);
-  return impl->memory.allocate(bytes, name, AllocationKind::Device,
-                               impl->options.trackInitialisation);
+  return impl->memory.allocate(bytes, name, kind,
+                               kind == AllocationKind::Device &&
+                                   impl->options.trackInitialisation);
 }
 
 Status Device::free(void *pointer) {

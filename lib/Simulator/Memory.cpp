@@ -170,7 +170,9 @@ Status MemoryManager::free(void *pointer) {
     return {};
   uint64_t address = uint64_t(pointer);
   auto it = table.live.find(address);
-  if (it == table.live.end() || it->second.kind != AllocationKind::Device) {
+  if (it == table.live.end() ||
+      (it->second.kind != AllocationKind::Device &&
+       it->second.kind != AllocationKind::HostShared)) {
     if (table.freed.count(address))
       return Status::error("double free of " + hex(address) + ", " +
                            table.describe(address));
@@ -191,9 +193,11 @@ Status MemoryManager::free(void *pointer) {
   madvise(reinterpret_cast<void *>(a.begin), size_t(room), MADV_DONTNEED);
   mprotect(reinterpret_cast<void *>(a.begin), size_t(room), PROT_NONE);
   quarantined += a.mappingBytes;
+  quarantine.push_back(a.begin);
   table.freed[a.begin] = std::move(a);
-  while (quarantined > options.quarantineBytes && !table.freed.empty()) {
-    auto oldest = table.freed.begin();
+  while (quarantined > options.quarantineBytes) {
+    auto oldest = table.freed.find(quarantine.front());
+    quarantine.pop_front();
     quarantined -= oldest->second.mappingBytes;
     unmapMemory(oldest->second.mapping, oldest->second.mappingBytes);
     table.freed.erase(oldest);

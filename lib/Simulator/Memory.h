@@ -7,6 +7,7 @@
 
 #include "kvcache/Simulator/Device.h"
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -91,6 +92,8 @@ private:
   unsigned numHeapBlocks = 0;
   uint64_t allocated = 0;
   uint64_t quarantined = 0;
+  /// Freed allocations that have mappings, the oldest first.
+  std::deque<uint64_t> quarantine;
   unsigned numbered = 0;
 };
 

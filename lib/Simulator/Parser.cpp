@@ -116,8 +116,9 @@ std::string ModuleImpl::diagnose(uint32_t line, uint32_t column,
   std::string_view shown = lineText(line).substr(0, 200);
   if (!shown.empty()) {
     out += "\n";
+    // It may be no text at all.
     for (char c : shown)
-      out += uint8_t(c) < 32 && c != '\t' ? ' ' : c;
+      out += uint8_t(c) >= 127 ? '?' : uint8_t(c) < 32 && c != '\t' ? ' ' : c;
   }
   return out;
 }

@@ -4,9 +4,9 @@
 #include "Arguments.h"
 #include "Options.h"
 
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <cstring>
 #include <unistd.h>
 
 using namespace ptxsim;
@@ -18,6 +18,20 @@ static constexpr int exitFailed = 70, exitUsage = 64;
 static int fail(const std::string &message, int status = exitUsage) {
   fprintf(stderr, "ptxsim: error: %s\n", message.c_str());
   return status;
+}
+
+/// False, and errno is set, if the file cannot be read to its end.
+static bool readFile(const std::string &path, std::string &text) {
+  FILE *file = fopen(path.c_str(), "rb");
+  if (!file)
+    return false;
+  char part[65536];
+  while (size_t count = fread(part, 1, sizeof part, file))
+    text.append(part, count);
+  int problem = ferror(file) ? errno : 0;
+  fclose(file);
+  errno = problem;
+  return !problem;
 }
 
 static void listKernels(const Module &module) {
@@ -172,11 +186,9 @@ int main(int argc, char **argv) {
     puts("ptxsim 0.1.0");
     return 0;
   }
-  std::ifstream file(options.file, std::ios::binary);
-  if (!file)
-    return fail(options.file + ": cannot be read");
-  std::string text((std::istreambuf_iterator<char>(file)),
-                   std::istreambuf_iterator<char>());
+  std::string text;
+  if (!readFile(options.file, text))
+    return fail(options.file + ": " + strerror(errno));
   Result<std::shared_ptr<const Module>> module =
       Module::parse(text, options.file);
   if (!module.ok()) {

@@ -47,6 +47,9 @@ struct DeviceOptions {
 /// What an allocation is for.
 enum class AllocationKind : uint8_t {
   Device,
+  /// Like Device, but the host may read and write it at any time: it stays
+  /// readable, and counts as initialised.
+  HostShared,
   Host,
   Global,
   Constant,
@@ -125,8 +128,7 @@ class DeviceImpl;
 /// A module on a device: its variables have addresses. Owned by the device.
 class LoadedModule;
 
-/// The simulated device: memory, modules, launches. Not safe for calls of
-/// several threads at once.
+/// The simulated device: memory, modules, launches.
 class Device {
 public:
   explicit Device(DeviceOptions options = {});
@@ -139,8 +141,10 @@ public:
   // Memory ------------------------------------------------------------------
 
   /// Allocates `bytes` (0 is allowed and gives a unique address) aligned to 256
-  /// bytes. Contents are zero but count as uninitialised.
-  Result<void *> allocate(uint64_t bytes, std::string_view name = {});
+  /// bytes. Contents are zero but count as uninitialised. `kind` is Device or
+  /// HostShared.
+  Result<void *> allocate(uint64_t bytes, std::string_view name = {},
+                          AllocationKind kind = AllocationKind::Device);
   /// Frees what `allocate` returned; null is allowed. Double and foreign frees
   /// are errors.
   Status free(void *pointer);

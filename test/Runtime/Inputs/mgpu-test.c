@@ -102,6 +102,7 @@ static void memory(void) {
   mgpuMemFree(device, NULL);
   mgpuMemFree(device, NULL);
   mgpuMemFree(shared, NULL);
+  mgpuMemFree(shared, NULL);
 }
 
 static void registrations(void) {

@@ -205,9 +205,10 @@ class Simulator:
 def measure(row, build, scratch, progress, quick):
     """Adds the simulator's rows by `row(subject, figure, unit, goal=most)`."""
     simulator = Simulator(build, scratch)
-    repeats = 1 if quick else 7
-    for kernel, turns, words in (("straight", 150, "straight-line f32"),
-                                 ("gather", 60, "gather of e4m3")):
+    repeats = 1 if quick else 5
+    # About half a second each, which no interruption of a process can spoil.
+    for kernel, turns, words in (("straight", 800, "straight-line f32"),
+                                 ("gather", 200, "gather of e4m3")):
         turns = turns // 10 if quick else turns
         progress(f"simulator: {words}")
         count = (simulator.instructions(kernel, 3 * turns) -
@@ -220,7 +221,7 @@ def measure(row, build, scratch, progress, quick):
         row(f"simulator, {words}: time with all checks", checked / plain, "times",
             goal=2.5)
         if len(os.sched_getaffinity(0)) > 1:
-            one, two, pair = simulator.scaling(kernel, 4 * turns, repeats)
+            one, two, pair = simulator.scaling(kernel, 2 * turns, repeats)
             row(f"simulator, {words}: time on two cores", two / one, "times", goal=0.55)
             # What the machine's two cores give: hardware threads share one.
             row(f"simulator, {words}: time on two cores to two processes for half "
