@@ -129,7 +129,8 @@ struct InstCounts {
   uint64_t divergent = 0;
 };
 
-struct Worker {
+/// On cache lines of its own: its counters change all the time.
+struct alignas(128) Worker {
   Launch *launch = nullptr;
   std::map<FindingKey, Finding> findings;
   uint64_t numFindings = 0;
