@@ -16,6 +16,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -91,8 +92,10 @@ class Runner:
         if not modules:
             raise RunFailed("kvcache-opt wrote no PTX")
         for module in modules:
-            if ".extern" in module.read_text():
-                raise RunFailed(f"{module.name} has an .extern symbol")
+            # Traps print by the driver's own function; nothing else is left open.
+            for extern in re.findall(r"\.extern[^;{]*", module.read_text()):
+                if not re.search(r"\)\s*vprintf\b", extern):
+                    raise RunFailed(f"{module.name}: {extern.split(chr(10))[0]}")
             self._call([self.assembler, f"-arch={self.chip}", str(module), "-o",
                         os.devnull])
 
