@@ -157,7 +157,11 @@ void ptxsim::acquireClock(Warp &warp, uint64_t barrier) {
 
 void ptxsim::observe(Warp &warp, const Inst &inst, Block &block,
                      uint32_t offset) {
-  const std::vector<uint32_t> &clock = clockAt(block, offset);
+  // Most atomics pass nothing on.
+  auto it = block.shadow->places.find(offset);
+  if (it == block.shadow->places.end())
+    return;
+  const std::vector<uint32_t> &clock = it->second;
   uint32_t *observed = observedBy(warp);
   for (size_t u = 0; u < clock.size(); ++u)
     raise(observed[u], clock[u]);
@@ -167,14 +171,11 @@ void ptxsim::observe(Warp &warp, const Inst &inst, Block &block,
 
 void ptxsim::publish(Warp &warp, const Inst &inst, Block &block,
                      uint32_t offset) {
-  std::vector<uint32_t> &clock = clockAt(block, offset);
-  if (inst.flags & AccessRelease) {
-    passOn(warp, warp.epoch++, clock.data());
-    return;
-  }
   uint32_t own = &block == warp.block ? warp.fencedEpoch : warp.wideFencedEpoch;
+  if (inst.flags & AccessRelease)
+    own = warp.epoch++;
   if (own)
-    passOn(warp, own, clock.data());
+    passOn(warp, own, clockAt(block, offset).data());
 }
 
 /// Lanes are not told apart: a fence of one is one of its warp.

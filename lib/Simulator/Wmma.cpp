@@ -3,10 +3,10 @@
 // wmma: whole matrices between memory and fragments, and their product.
 //
 // PTX leaves open which lane holds what of a fragment. Here a fragment is those
-// of the mma instructions that make up the product, one behind the other, which
-// is what GPUs from sm_80 on have: of A by 16 rows, of B by 8 columns, of
-// accumulators by 16 rows and within these by 8 columns. Fragments of f16 have
-// eight registers whatever the shape; those beyond the matrix repeat it.
+// of the mma instructions that make up the product, one behind the other: of A
+// by 16 rows, of B by 8 columns, of accumulators by 16 rows and within these by
+// 8 columns. Fragments of f16 have eight registers whatever the shape; those
+// beyond the matrix repeat it.
 //
 // Memory is read and written by lines (rows, or columns of a column-major
 // matrix), of which every lane moves an equal part.
