@@ -79,8 +79,8 @@ def CompileGPUModulesPass
     `kvcache.object`; the body is dropped. Other modules stay as they are.
 
     Memrefs become bare pointers, as `kvcache-expand-kernel-memrefs` prepares
-    it. Modules are compiled in parallel. Functions of more than 2048 LLVM
-    instructions do without LLVM's straight-line strength reduction and
+    it. Modules are compiled in parallel. Functions of more than 640 loads and
+    stores do without LLVM's straight-line strength reduction and
     load/store vectoriser, whose time is quadratic in their number.
 
     **Errors:** an unknown format or level, what cannot be lowered, what the

@@ -55,6 +55,11 @@ def spills(opcodes):
     return sum(o.split(".")[0] in ("LDL", "STL") for o in opcodes)
 
 
+def _is_mma(opcode):
+    """Not HFMA2.MMA, which multiplies lane by lane."""
+    return opcode.split(".")[0].endswith("MMA")
+
+
 def _payload(opcodes, widest):
     """Bytes that move, without look-ups beside wide accesses."""
     both = loads(opcodes) + stores(opcodes)
@@ -73,7 +78,7 @@ def hot(kernel):
     labels = {label: i for i, (label, _, _) in enumerate(kernel.body) if label}
     everything = whole(kernel)
     widest = max(loads(everything.opcodes), default=0)
-    on_tensor_cores = any("MMA" in o for o in everything.opcodes)
+    on_tensor_cores = any(map(_is_mma, everything.opcodes))
     best = None
     for end, (_, opcode, operands) in enumerate(kernel.body):
         target = opcode and opcode.startswith("BRA") and re.search(
@@ -84,7 +89,7 @@ def hot(kernel):
         opcodes = [o for _, o, _ in kernel.body[begin:end + 1] if o]
         if widest >= 16 and max(loads(opcodes), default=0) < 8:
             continue
-        if on_tensor_cores and not any("MMA" in o for o in opcodes):
+        if on_tensor_cores and not any(map(_is_mma, opcodes)):
             continue
         rank = (_payload(opcodes, widest), -len(opcodes))
         if rank[0] and (best is None or rank > best[0]):

@@ -154,9 +154,12 @@ def main(folder, run, program, work, chip="sm_90a"):
     total = done.stderr.split("\nmemory\n", 1)[1].split(" barriers", 1)[0]
     sectors = sum(map(int, re.findall(r"global (?:load|store).*?(\d+) sectors",
                                       total)))
-    conflicts = re.search(r"(\d+) conflicts", total)
-    return {"moved": 32 * sectors, "needed": needed,
-            "conflicts": int(conflicts[1]) if conflicts else 0}
+    # Kernels that do not use shared memory have no such line.
+    shared = re.search(r"shared .*", total)
+    conflicts = 0
+    if shared:
+        conflicts = int(re.search(r"(\d+) of them bank conflicts", shared[0])[1])
+    return {"moved": 32 * sectors, "needed": needed, "conflicts": conflicts}
 
 
 if __name__ == "__main__":

@@ -122,14 +122,19 @@ void MLADecodeKernel::store(const State &state, const QueryTile &rows,
     Value row = arith.add(arith.add(rows.begin, warp->row), 8 * half);
     emitIf(*b, arith.less(row, rows.end), [&] {
       SmallVector<RowRun> runs;
-      Value first = arith.add(arith.mul(warp->number, slice()),
-                              arith.mul(warp->column, 2));
+      Value start = arith.mul(warp->number, slice());
+      Value first = arith.add(start, shared->pairAt(warp->column, 0));
       for (int64_t step = 0; step < outputSteps(); ++step) {
         Values pair(ArrayRef(state.output).slice(4 * step + 2 * half, 2));
         for (Value &sum : pair)
           if (isCode)
             sum = math.mul(sum, Words(*b).decodedUnit(dtype));
-        runs.push_back({arith.add(first, 8 * step), pair});
+        if (step % 2 == 1 && shared->hasNeighbours()) {
+          llvm::append_range(runs.back().elements, pair);
+          continue;
+        }
+        Value at = arith.add(start, shared->pairAt(warp->column, step % 2));
+        runs.push_back({arith.add(at, step / 2 * 16), pair});
       }
       Value token =
           arith.add(rows.firstRow, arith.toIndex(arith.div(row, heads)));

@@ -43,6 +43,7 @@ private:
 
   void emitRows(const QueryTile &rows, Value part);
   void loadQueries(const QueryTile &rows);
+  Value loadQuery(Value at, int64_t count);
   /// Tiles `first` to before `stop`; `isWhole` says that all rows see all of
   /// their keys.
   State walk(Value first, Value stop, bool isWhole, const State &initial);

@@ -17,6 +17,20 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
+/// `count` elements of queries from element `at` on.
+Value MLADecodeKernel::loadQuery(Value at, int64_t count) {
+  int64_t alignment = 2;
+  while (alignment < 2 * count &&
+         areRowsAligned({op.getQ()}, 2 * alignment).value_or(false))
+    alignment *= 2;
+  Value view = ByteViewOp::create(*b, MemRefType::get({count}, queryType),
+                                  q.base, Arith(*b).mul(at, 2));
+  return vector::LoadOp::create(*b, VectorType::get({count}, queryType), view,
+                                ValueRange{Arith(*b).index(0)},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(alignment));
+}
+
 /// Rows as fragments A in shared memory, sixteen bytes a lane and step. Rows of
 /// bf16 become f16 by a power of two each.
 void MLADecodeKernel::loadQueries(const QueryTile &rows) {
@@ -54,22 +68,18 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
   // Each warp has every fourth step.
   SmallVector<Values> fragments;
   for (int64_t step = 0; step < steps(); step += warps) {
-    Values fragment;
-    for (int64_t place = 0; place < 4; ++place) {
-      Value element = arith.add(
-          arith.add(arith.mul(warp->number, 16), arith.mul(warp->column, 2)),
-          16 * step + place / 2 * 8);
-      Value at =
-          arith.mul(arith.add(bases[place % 2], arith.toIndex(element)), 2);
-      Value view =
-          ByteViewOp::create(*b, MemRefType::get({2}, queryType), q.base, at);
-      int64_t alignment =
-          areRowsAligned({op.getQ()}, 4).value_or(false) ? 4 : 2;
-      Value pair = vector::LoadOp::create(
-          *b, VectorType::get({2}, queryType), view, ValueRange{arith.index(0)},
-          /*nontemporal=*/false, llvm::MaybeAlign(alignment));
-      fragment.push_back(registers.of(pair).front());
-    }
+    // By half of the step and row.
+    Values fragment(4);
+    Value start = arith.add(arith.mul(warp->number, 16), arith.i32(16 * step));
+    int64_t count = shared->hasNeighbours() ? 4 : 2;
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t pair = 0; pair < 2; pair += count / 2) {
+        Value element = arith.add(start, shared->pairAt(warp->column, pair));
+        Value words =
+            loadQuery(arith.add(bases[row], arith.toIndex(element)), count);
+        for (auto [i, word] : llvm::enumerate(registers.of(words)))
+          fragment[2 * (pair + i) + row] = word;
+      }
     fragments.push_back(fragment);
   }
   if (queryType != product) {

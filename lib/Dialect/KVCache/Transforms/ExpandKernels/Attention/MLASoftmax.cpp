@@ -30,21 +30,35 @@ void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
   FastMath math(*b);
   Value first =
       arith.add(arith.mul(warp->number, 8), arith.mul(warp->column, 2));
-  Values logs;
+  Values logs, scales, valid;
+  if (isSparse) {
+    for (int64_t i = 0; i < 2; ++i) {
+      SlotSource::Place place = source->at(tile, arith.add(first, i), isWhole);
+      valid.push_back(place.valid);
+      if (layout.isQuantized())
+        scales.push_back(source->scale(place));
+    }
+  } else if (layout.isQuantized()) {
+    // One load for both: rows of lanes take turns.
+    Value isOdd = arith.equal(arith.rem(warp->row, 2), arith.i32(1));
+    Value mine = arith.add(first, arith.rem(warp->row, 2));
+    Value scale = source->scale(source->at(tile, mine, isWhole));
+    Value other = warp->exchange(scale, 4);
+    scales = {math.select(isOdd, other, scale),
+              math.select(isOdd, scale, other)};
+  }
   for (int64_t i = 0; i < 2; ++i) {
-    SlotSource::Place place = source->at(tile, arith.add(first, i), isWhole);
     Value log = math.number(0);
     if (layout.isQuantized()) {
-      Value scale = source->scale(place);
-      sums[i] = math.mul(sums[i], scale);
-      sums[2 + i] = math.mul(sums[2 + i], scale);
-      log = math.maxOrNaN(math.log2(scale), math.number(leastLog));
+      sums[i] = math.mul(sums[i], scales[i]);
+      sums[2 + i] = math.mul(sums[2 + i], scales[i]);
+      log = math.maxOrNaN(math.log2(scales[i]), math.number(leastLog));
     }
-    if (place.valid) {
+    if (isSparse) {
       Value none = math.number(-infinity);
       for (int64_t row = 0; row < 2; ++row)
-        sums[2 * row + i] = math.select(place.valid, sums[2 * row + i], none);
-      log = math.select(place.valid, log, none);
+        sums[2 * row + i] = math.select(valid[i], sums[2 * row + i], none);
+      log = math.select(valid[i], log, none);
     }
     logs.push_back(log);
   }

@@ -125,12 +125,20 @@ void SharedTile::store(ValueRange words) {
     // A token's NaN ends in its score, wherever it is.
     numbers.back() = registers.restoreNaN(numbers.back(), numbers, dtype);
     for (int64_t i = 0; i < 2; ++i) {
-      ArrayRef<Value> halves = ArrayRef(numbers).slice(4 * i, 4);
-      LLVM::StoreOp::create(b, registers.vector(halves),
+      SmallVector<Value> chunk;
+      for (int64_t pair = i; pair < 8; pair += 2)
+        chunk.push_back(numbers[pair]);
+      LLVM::StoreOp::create(b, registers.vector(chunk),
                             further(b, places[0], i * groupBytes / 2),
                             chunkBytes);
     }
   }
+}
+
+Value SharedTile::pairAt(Value column, int64_t pair) {
+  Arith arith(b);
+  return hasNeighbours() ? arith.add(arith.mul(column, 4), 2 * pair)
+                         : arith.add(arith.mul(column, 2), 8 * pair);
 }
 
 Value SharedTile::keyMatrix(int64_t pair) {

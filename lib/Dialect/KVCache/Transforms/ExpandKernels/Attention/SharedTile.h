@@ -11,6 +11,10 @@
 // banks, the chunks of codes are in groups of sixteen, of which those with even
 // numbers come first, and the numbers in eight are turned (by xor) by the row.
 //
+// Of sixteen codes the first chunk has the pairs with even numbers, the second
+// the odd ones: a lane, whose numbers of fragments are pair `c` of either, has
+// four successive elements then, of queries and of sums.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SHAREDTILE_H
@@ -44,6 +48,12 @@ public:
   /// divided by `Words::decodedUnit`; where one of a piece is NaN, some number
   /// of it is.
   void store(ValueRange words);
+
+  /// The lane's `pair`-th (0 or 1) pair of sixteen elements: where it starts.
+  /// `column` is the lane's in a fragment.
+  Value pairAt(Value column, int64_t pair);
+  /// Whether the lane's pairs are neighbours.
+  bool hasNeighbours() const { return isCode; }
 
   /// What ldmatrix takes: for the warp's eight tokens (warp by warp) elements
   /// `32 pair` and following, and, transposed, for tokens `16 half` and

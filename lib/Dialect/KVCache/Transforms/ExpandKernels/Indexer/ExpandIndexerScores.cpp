@@ -52,22 +52,19 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
   Value width = arith.toI32(most);
   Value outRow = out.row(b, {row}, maxKeys);
   auto storeAt = [&](Value token, Value score) {
-    emitIf(b, arith.less(token, width), [&] {
-      memref::StoreOp::create(b, score, outRow, arith.toIndex(token));
-    });
+    memref::StoreOp::create(b, score, outRow, arith.toIndex(token));
   };
   emitIf(b, arith.less(first, end), [&] {
     tiles.stage();
-    // What tiles behind `end` give belongs behind the last key.
-    tiles.forTiles(first, end, {}, [&](Value token, Value score, ValueRange) {
-      storeAt(token, score);
-      return SmallVector<Value>();
-    });
+    tiles.forTiles(TileOrder::byWarp, first, end, {},
+                   [&](Value token, Value score, ValueRange) {
+                     emitIf(b, arith.less(token, live),
+                            [&] { storeAt(token, score); });
+                     return SmallVector<Value>();
+                   });
   });
-  // What is behind the last key of the row, and behind its tile's turn.
-  Value turns = arith.ceilDiv(
-      arith.sub(b.createOrFold<arith::MaxUIOp>(end, first), first), warps);
-  Value from = arith.mul(arith.add(first, arith.mul(turns, warps)), tokens);
+  // What is behind the last key of the row.
+  Value from = b.createOrFold<arith::MaxUIOp>(live, arith.mul(first, tokens));
   auto loop = scf::ForOp::create(b, arith.add(from, thread),
                                  arith.minimum(arith.mul(last, tokens), width),
                                  arith.i32(warps * Warp::lanes));

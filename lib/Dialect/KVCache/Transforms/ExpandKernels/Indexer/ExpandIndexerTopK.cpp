@@ -121,7 +121,8 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
   Value limit = candidates.begin();
   tiles.stage();
   tiles.forTiles(
-      arith.mul(first, warps), arith.mul(last, warps), {limit},
+      TileOrder::rising, arith.mul(first, warps), arith.mul(last, warps),
+      {limit},
       [&](Value token, Value score, ValueRange carried) -> SmallVector<Value> {
         Value limit = candidates.makeRoom(carried[0]);
         Value isKey = arith.less(token, live);

@@ -9,6 +9,7 @@
 #include "../Destinations.h"
 #include "../PageWork.h"
 #include "../PairOrder.h"
+#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
 #include "../Tiles/Wgmma.h"
@@ -38,26 +39,6 @@ static constexpr int64_t warpgroup = 4;
 
 /// Heads whose products by wgmma a lane has at once: a register for two.
 static constexpr int64_t mostHeadsAtOnce = 64;
-
-/// `then` or, where `condition` does not hold, `otherwise`.
-static SmallVector<Value> emitEither(ImplicitLocOpBuilder &b, Value condition,
-                                     TypeRange types,
-                                     function_ref<SmallVector<Value>()> then,
-                                     function_ref<SmallVector<Value>()> other) {
-  if (!condition)
-    return other();
-  auto check = scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(check.thenBlock());
-  SmallVector<Value> results = then();
-  if (!types.empty())
-    scf::YieldOp::create(b, results);
-  b.setInsertionPointToStart(check.elseBlock());
-  results = other();
-  if (!types.empty())
-    scf::YieldOp::create(b, results);
-  return llvm::to_vector_of<Value>(check.getResults());
-}
 
 /// Calls `body` with the first byte and the bytes of a lane of each stretch of
 /// a head: 16 bytes of 64 elements, 8 of 32, 4 of 16, as long as there are any.
@@ -220,7 +201,7 @@ void ScoreTiles::stage() {
       }
       return SmallVector<Value>();
     };
-    emitEither(
+    emitIfElse(
         b, hasWgmma, {},
         [&] {
           storeFragments(1);
@@ -307,7 +288,7 @@ Value ScoreTiles::chooseByColumn(ArrayRef<Value> ofGroups) {
 
 SmallVector<Value> ScoreTiles::onlyIf(Value condition, TypeRange types,
                                       function_ref<SmallVector<Value>()> then) {
-  return emitEither(b, condition, types, then, [&] {
+  return emitIfElse(b, condition, types, then, [&] {
     SmallVector<Value> nothing;
     for (Type type : types)
       nothing.push_back(
@@ -318,7 +299,7 @@ SmallVector<Value> ScoreTiles::onlyIf(Value condition, TypeRange types,
   });
 }
 
-SmallVector<Value> ScoreTiles::lookUp(Value start) {
+SmallVector<Value> ScoreTiles::lookUp(Value start, ValueRange before) {
   Arith arith(b);
   SmallVector<Pool> pools = {Pool::values};
   if (ownBlocks)
@@ -345,9 +326,21 @@ SmallVector<Value> ScoreTiles::lookUp(Value start) {
     return blocks;
   };
   Value isThere = arith.less(start, readable);
-  if (!checksBlocks)
-    return onlyIf(isThere, types, find);
-  return emitEither(b, isThere, types, find, [&] {
+  if (!checksBlocks) {
+    if (before.empty() || layout.getPageSize() % (2 * tokens) != 0)
+      return onlyIf(isThere, types, find);
+    // Tiles of one page follow one another.
+    int64_t pageSize = layout.getPageSize();
+    Value previous = arith.sub(start, arith.i32(tokens));
+    Value isFirst = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::ne,
+        arith::AndIOp::create(b, arith::XOrIOp::create(b, start, previous),
+                              arith.i32(pageSize)),
+        arith.i32(0));
+    return emitIfElse(b, arith.both(isThere, isFirst), types, find,
+                      [&] { return llvm::to_vector_of<Value>(before); });
+  }
+  return emitIfElse(b, isThere, types, find, [&] {
     return SmallVector<Value>(types.size(), arith.i32(-1));
   });
 }
@@ -453,7 +446,7 @@ SmallVector<Value> ScoreTiles::load(Value start, ValueRange blocks,
     llvm::append_range(result, onlyIf(isKey, types, read));
   }
   Value token = tokenOf(start);
-  SmallVector<Value> scale = emitEither(
+  SmallVector<Value> scale = emitIfElse(
       b, arith.less(token, readable), {b.getF32Type()},
       [&] {
         Value scale = LoadInPageOp::create(
@@ -568,7 +561,7 @@ Value ScoreTiles::score(ArrayRef<SmallVector<Value>> keys, Value scale) {
   Arith arith(b);
   FastMath math(b);
   SmallVector<Type> types(groups, b.getF32Type());
-  SmallVector<Value> sums = emitEither(
+  SmallVector<Value> sums = emitIfElse(
       b, hasWgmma, types, [&] { return sumByWarpgroup(keys); },
       [&] { return sumByWarp(keys); });
 
@@ -590,22 +583,32 @@ Value ScoreTiles::score(ArrayRef<SmallVector<Value>> keys, Value scale) {
 }
 
 SmallVector<Value> ScoreTiles::forTiles(
-    Value first, Value end, ValueRange initial,
+    TileOrder order, Value first, Value end, ValueRange initial,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
   Arith arith(b);
-  // Nothing is read behind `end`.
-  Value limit = arith.mul(end, tokens), step = arith.i32(warps * tokens);
-  readable = arith.minimum(readable, limit);
   Value turns = arith.ceilDiv(arith.sub(end, first), warps);
-  Value start = arith.mul(arith.add(first, warp.number), tokens);
-  limit = arith.add(arith.mul(first, tokens), arith.mul(turns, warps * tokens));
+  Value start = arith.mul(first, tokens), limit, step;
+  if (order == TileOrder::rising) {
+    step = arith.i32(warps * tokens);
+    limit = arith.add(start, arith.mul(turns, warps * tokens));
+    start = arith.add(start, arith.mul(warp.number, tokens));
+    // Nothing is read behind `end`.
+    readable = arith.minimum(readable, arith.mul(end, tokens));
+  } else {
+    turns = arith.mul(turns, tokens);
+    step = arith.i32(tokens);
+    start = arith.add(start, arith.mul(warp.number, turns));
+    limit = arith.add(start, turns);
+    // What is behind is another warp's.
+    readable = arith.minimum(readable, limit);
+  }
   // The keys of the next tile and the blocks of that after it are on their way.
   zerosElse = true;
   SmallVector<Value> carried =
-      load(start, lookUp(start), FastMath(b).number(0));
+      load(start, lookUp(start, {}), FastMath(b).number(0));
   int64_t ofKeys = carried.size();
   Value second = arith.add(start, step);
-  llvm::append_range(carried, lookUp(second));
+  llvm::append_range(carried, lookUp(second, {}));
   int64_t ofTiles = carried.size();
   llvm::append_range(carried, initial);
   auto loop = scf::ForOp::create(b, start, limit, step, carried);
@@ -618,18 +621,20 @@ SmallVector<Value> ScoreTiles::forTiles(
   Value next = arith.add(start, step);
   ValueRange blocks = now.slice(ofKeys, ofTiles - ofKeys);
   ValueRange keys = now.take_front(checksBlocks ? ofKeys - 2 : ofKeys - 1);
-  SmallVector<Value> found = lookUp(arith.add(next, step));
   Value score = this->score(convertKeys(keys), now[keys.size()]);
   // Last, so that the next keys take the registers of these: earlier they would
   // spill some. Other warps fill the time.
   SmallVector<Value> results = load(next, blocks, now[keys.size()]);
+  SmallVector<Value> found =
+      lookUp(arith.add(next, step),
+             order == TileOrder::byWarp ? blocks : ValueRange());
   llvm::append_range(results, found);
-  Value token = tokenOf(start), isKey = arith.less(token, live);
-  if (checksBlocks)
-    isKey = arith.both(isKey, now[ofKeys - 1]);
-  Value lowest = FastMath(b).number(-std::numeric_limits<double>::infinity());
-  score = arith::SelectOp::create(b, isKey, score, lowest);
-  llvm::append_range(results, body(token, score, now.drop_front(ofTiles)));
+  if (checksBlocks) {
+    Value lowest = FastMath(b).number(-std::numeric_limits<double>::infinity());
+    score = arith::SelectOp::create(b, now[ofKeys - 1], score, lowest);
+  }
+  llvm::append_range(results,
+                     body(tokenOf(start), score, now.drop_front(ofTiles)));
   // Keeps lanes together, and what lies in shared memory out of registers.
   warp.wait();
   scf::YieldOp::create(b, results);

@@ -28,6 +28,11 @@ struct ScoreInputs {
   }
 };
 
+/// Which tiles are a warp's: every so many, so that tokens rise from turn to
+/// turn of the block; or such as follow one another, which share lookups of a
+/// page.
+enum class TileOrder { rising, byWarp };
+
 /// The scores of one row's keys. Tokens lie on the rows of mma.sync, heads of
 /// the query on its columns; codes are converted to f16, exactly. Keys go from
 /// memory straight into registers: a lane has 16 bytes of 64 elements, and
@@ -58,12 +63,13 @@ public:
   void stage();
 
   /// Emits `body` for the warp's tiles of those from `first` to before `end`
-  /// (i32): with the lane's token (i32), its score, which is that of a key only
+  /// (i32): with the lane's token (i32), its score, which means something only
   /// where the row sees the token, and what is carried from tile to tile.
   /// All warps of the block come together and equally often: the last tiles may
-  /// be behind `end`.
+  /// be behind `end`, where that is no multiple of `warps` from `first` on; the
+  /// row must not see tokens there.
   SmallVector<Value>
-  forTiles(Value first, Value end, ValueRange initial,
+  forTiles(TileOrder order, Value first, Value end, ValueRange initial,
            function_ref<SmallVector<Value>(Value token, Value score,
                                            ValueRange carried)>
                body);
@@ -75,7 +81,8 @@ private:
   /// where they have ids of their own, in the scales'.
   using Blocks = SmallVector<Value>;
   /// Tiles are given by their first token, `start` (i32).
-  Blocks lookUp(Value start);
+  /// `before` are the blocks of the tile before, if there is one.
+  Blocks lookUp(Value start, ValueRange before);
   /// Vectors of words of the keys that are the lane's, group by group, the
   /// scale of the lane's token or, where it is not there, `otherScale`, and,
   /// under `skip`, whether it has one.

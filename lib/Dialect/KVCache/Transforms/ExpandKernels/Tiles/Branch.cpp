@@ -15,11 +15,18 @@ mlir::kvcache::emitIfElse(ImplicitLocOpBuilder &b, Value condition,
                           TypeRange types,
                           function_ref<SmallVector<Value>()> then,
                           function_ref<SmallVector<Value>()> otherwise) {
+  if (!condition)
+    return otherwise();
   auto check = scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(check.thenBlock());
-  scf::YieldOp::create(b, then());
-  b.setInsertionPointToStart(check.elseBlock());
-  scf::YieldOp::create(b, otherwise());
+  auto fill = [&](Block *block, function_ref<SmallVector<Value>()> make) {
+    b.setInsertionPointToStart(block);
+    SmallVector<Value> results = make();
+    // Without results the branch has its end already.
+    if (!types.empty())
+      scf::YieldOp::create(b, results);
+  };
+  fill(check.thenBlock(), then);
+  fill(check.elseBlock(), otherwise);
   return llvm::to_vector_of<Value>(check.getResults());
 }

@@ -11,7 +11,8 @@
 
 namespace mlir::kvcache {
 
-/// What `then` or `otherwise` gives, values of `types`, by `condition` (`i1`).
+/// What `then` or `otherwise` gives, values of `types`, by `condition` (`i1`);
+/// a null one never holds.
 SmallVector<Value> emitIfElse(ImplicitLocOpBuilder &b, Value condition,
                               TypeRange types,
                               function_ref<SmallVector<Value>()> then,

@@ -18,7 +18,8 @@ Warp::Warp(ImplicitLocOpBuilder &b) : b(b) {
   Arith arith(b);
   Value thread = arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   lane = arith.rem(thread, lanes);
-  number = arith.div(thread, lanes);
+  // The same for all lanes, which ptxas only knows of what a lane told them.
+  number = from(arith.div(thread, lanes), arith.i32(0));
   row = arith.div(lane, 4);
   column = arith.rem(lane, 4);
 }
