@@ -66,9 +66,6 @@ func.func @best(%s: memref<?x?xf32>, %n: memref<?xi32>, %i: memref<?x2048xi32>) 
 // CHECK: nvvm.fence.proxy
 // CHECK: gpu.barrier
 // CHECK: scf.for
-// CHECK: kvcache.block_id %{{.*}} : !kvcache.mha_operand
-// CHECK: kvcache.block_id %{{.*}} : !kvcache.scales_mha_operand
-// CHECK-NOT: kvcache.block_id
 // CHECK: scf.if %[[WGMMA]] -> (f32, f32, f32, f32) {
 // CHECK-COUNT-2: wgmma.fence.sync.aligned
 // CHECK-NOT: wgmma.fence.sync.aligned
@@ -78,6 +75,9 @@ func.func @best(%s: memref<?x?xf32>, %n: memref<?xi32>, %i: memref<?x2048xi32>) 
 // CHECK: kvcache.page_ptr {{.*}} : !kvcache.mha_operand
 // CHECK-COUNT-8: vector.load {{.*}} {alignment = 16 : i64} : memref<16xf8E4M3FN>, vector<16xf8E4M3FN>
 // CHECK: kvcache.load_in_page {{.*}} : !kvcache.scales_mha_operand{{.*}} -> f32
+// CHECK: kvcache.block_id %{{.*}} : !kvcache.mha_operand
+// CHECK: kvcache.block_id %{{.*}} : !kvcache.scales_mha_operand
+// CHECK-NOT: kvcache.block_id
 // CHECK: nvvm.bar.warp.sync
 func.func @score(%k: !kvcache.cache<key, #mla>, %q: memref<?x64x128xf8E4M3FN>, %w: memref<?x64xf32>, %o: memref<?xi32>, %s: memref<?x?xf32>) {
   kvcache.indexer_scores causal queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #mla>)
@@ -93,11 +93,11 @@ func.func @score(%k: !kvcache.cache<key, #mla>, %q: memref<?x64x128xf8E4M3FN>, %
 // a lane, of rows at multiples of 2.
 // CHECK-LABEL: gpu.func @odd_indexer_scores(
 // CHECK: scf.for
-// CHECK-COUNT-4: kvcache.block_id
 // CHECK-COUNT-6: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
 // CHECK: vector.load {{.*}} {alignment = 2 : i64} : memref<2xf8E4M3FN>, vector<2xf8E4M3FN>
 // CHECK: kvcache.load_in_page {{.*}} -> bf16
+// CHECK-COUNT-4: kvcache.block_id
 // CHECK: nvvm.bar.warp.sync
 func.func @odd(%k: !kvcache.cache<key, #small>, %q: memref<?x3x48xf8E4M3FN>, %w: memref<?x3xf32>, %o: memref<?xi32>, %s: memref<?x?xf32>) {
   kvcache.indexer_scores queries(%q, %w : memref<?x3x48xf8E4M3FN>, memref<?x3xf32>) from(%k : !kvcache.cache<key, #small>)

@@ -15,8 +15,10 @@ TRITON = HERE / "triton_kernels.py"
 CHIPS = ("sm_80", "sm_90a", "sm_100a")
 
 # `peer` begins the instantiation in the CUDA file, if there is one; {} is whether
-# codes are decoded by bits, for chips without the instruction.
-Work = collections.namedtuple("Work", "name shape module peer goals")
+# codes are decoded by bits, for chips without the instruction. `payload`: loads of
+# 16 bytes of KV in the hot loop, where there are others of that width.
+Work = collections.namedtuple("Work", "name shape module peer goals payload",
+                              defaults=(None,))
 WORKS = (
     Work("W1", "gather P64 H1 D576 g576", "w1_gather",
          "gather_dequant<64, 1, 576, 576, 256, {}>", {"sm_80": 90, "sm_90a": 57}),
@@ -33,7 +35,7 @@ WORKS = (
     Work("W6", "decode P16 H8 D128, 32 query heads, bf16", "w6_paged_attention",
          None, {"sm_80": 15, "sm_90a": 16}),
     Work("W6b", "decode P16 H8 D128 g128, 32 query heads, e4m3",
-         "w6b_paged_attention", None, {"sm_80": 62, "sm_90a": 38}),
+         "w6b_paged_attention", None, {"sm_80": 62, "sm_90a": 38}, payload=8),
     Work("W6m", "MLA decode P64 D576, 16 query heads, e4m3", "w6m_mla_decode",
          None, {"sm_90a": 62}),
     # Nobody else publishes such a kernel for paged pools.
@@ -46,6 +48,8 @@ def figure(work, kernel):
     """Instructions for 16 bytes of payload; W5, whose tail is payload of
     another kind, for 8 elements that are quantised."""
     region = regions.hot(kernel)
+    if work.payload:
+        return len(region.opcodes) / work.payload
     if work.name == "W5":
         return regions.per_8_quantised(region) or regions.per_16_bytes(region)
     return regions.per_16_bytes(region)

@@ -103,7 +103,7 @@ def attention_case(rng, lengths, group, options):
     dtype = options.get("dtype") or _pick(rng, "bf16", "f16", *CODES)
     D = options.get("D") or _pick(rng, 64, 80, 96, 128, 192, 256)
     layout = PoolLayout(
-        dtype=dtype, H=_pick(rng, 1, 2, 3), D=D,
+        dtype=dtype, H=options.get("H") or _pick(rng, 1, 2, 3), D=D,
         P=options.get("P") or _pick(rng, 16, 32, 64, 8, 24, 4),
         L=2, scale_dtype=_pick(rng, "f32", "f32", "bf16") if dtype in CODES else None,
         g=(options.get("g") or _pick(rng, D, 128, 64, 32, 16, 24)
@@ -212,7 +212,7 @@ def main():
     parser.add_argument("--longest", type=int, default=300)
     parser.add_argument("--keep")
     parser.add_argument("--max-blocks", type=int, default=0)
-    for name in ("D", "P", "g"):
+    for name in ("D", "P", "g", "H"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--dtype")
     parser.add_argument("--op", default="attention",

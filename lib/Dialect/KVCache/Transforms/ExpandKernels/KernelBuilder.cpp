@@ -245,6 +245,11 @@ KernelBuilder::KernelBuilder(ImplicitLocOpBuilder &host, Operation *op,
   kernel.setInsertionPointToStart(&func.getFunctionBody().front());
 }
 
+void KernelBuilder::limitRegisters(int64_t count) {
+  func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                kernel.getI32IntegerAttr(static_cast<int32_t>(count)));
+}
+
 Value KernelBuilder::addArgument(Value value, ArrayRef<StringRef> attributes) {
   auto [place, isNew] = taken.try_emplace(value);
   if (!isNew)

@@ -82,6 +82,9 @@ public:
   KernelBuilder(ImplicitLocOpBuilder &host, Operation *op, int64_t threads,
                 int64_t blocksPerSM, int64_t maxBlocks = maxGrid);
 
+  /// A thread has at most `count` registers; not together with `blocksPerSM`.
+  void limitRegisters(int64_t count);
+
   ImplicitLocOpBuilder &body() { return kernel; }
   ImplicitLocOpBuilder &hostBuilder() { return host; }
 

@@ -28,10 +28,11 @@ static int64_t granularityOf(LayoutAttr layout) {
 static constexpr int64_t acrossKeys = 4, acrossValues = 8;
 
 CacheTiles::CacheTiles(ImplicitLocOpBuilder &b, Value keys, Value values,
-                       bool sharesTables, OutOfRange policy)
+                       bool sharesTables, bool withScales, OutOfRange policy)
     : b(b), keys(keys), values(values), sharesTables(sharesTables),
       policy(policy), layout(kvcache::getLayout(keys.getType())),
       shape(PoolLayout::get(layout, Pool::values)),
+      withScales(withScales && layout.isQuantized()),
       alignment(rowAlignmentOf(shape)),
       keyCut(layout.getHeadSize(), acrossKeys, shape.storageBytes,
              maxAccessBytes, granularityOf(layout)),
@@ -63,7 +64,7 @@ int64_t CacheTiles::lookups() const {
 }
 
 bool CacheTiles::looksUpScales() const {
-  return layout.isQuantized() && layout.hasSeparatePools() &&
+  return withScales && layout.hasSeparatePools() &&
          (layout.hasOwnScalesTable() || policy == OutOfRange::trap);
 }
 
@@ -175,7 +176,7 @@ SmallVector<Type> CacheTiles::types(Side side) const {
     for (const HeadPiece &piece : cutOf(side).pieces)
       types.push_back(
           VectorType::get({wordsOfPiece(piece, shape)}, b.getI32Type()));
-  if (isQuantized())
+  if (withScales)
     types.append(keysPerLane * keyCut.granules, b.getF32Type());
   return types;
 }
@@ -195,7 +196,7 @@ SmallVector<Value> CacheTiles::wordsOf(Side side, ValueRange all, int64_t token,
 SmallVector<Value> CacheTiles::load(Side side, Value tile, ValueRange pages,
                                     bool isInside) {
   SmallVector<Value> numbers = loadCodes(side, tile, pages, isInside);
-  if (isQuantized())
+  if (withScales)
     llvm::append_range(numbers, loadScales(side, tile, pages, isInside));
   return numbers;
 }

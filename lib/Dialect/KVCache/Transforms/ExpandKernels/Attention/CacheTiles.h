@@ -26,9 +26,9 @@ public:
   static constexpr int64_t keysPerLane = 2, valuesPerLane = 4;
 
   /// `keys` and `values` are caches in the kernel; `sharesTables` says that
-  /// they are of one collection.
+  /// they are of one collection, `withScales` that scales are read, too.
   CacheTiles(ImplicitLocOpBuilder &b, Value keys, Value values,
-             bool sharesTables, OutOfRange policy);
+             bool sharesTables, bool withScales, OutOfRange policy);
 
   /// What is read: of sequence `batch` and head `head` (`index`), tokens from
   /// `begin` to before `end` (`i32`), which are some.
@@ -39,7 +39,7 @@ public:
   }
   bool isQuantized() const { return layout.isQuantized(); }
   /// What a lane has of a side of a tile: vectors of registers by token and
-  /// piece, then, of a quantised cache, scales in f32 by token (of keys) and
+  /// piece, then, where they are read, scales in f32 by token (of keys) and
   /// granule. Vectors stay whole on the way from where they are loaded, so that
   /// loads do.
   SmallVector<Type> types(Side side) const;
@@ -83,6 +83,8 @@ private:
   OutOfRange policy;
   LayoutAttr layout;
   PoolLayout shape;
+  /// Whether scales are read.
+  bool withScales;
   int64_t alignment;
   HeadCut keyCut, valueCut;
   Warp *warp = nullptr;

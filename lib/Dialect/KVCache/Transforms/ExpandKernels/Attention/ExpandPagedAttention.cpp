@@ -21,6 +21,10 @@
 // into the exponent, as its logarithm: weights times scales stay in the range
 // of f16, whatever the scales are.
 //
+// Where memory gives scales of eight heads together, and several blocks may
+// share tokens, a block has eight heads instead, one a warp, whose scales go
+// through shared memory.
+//
 // Tiles that all rows see as a whole come first, the next one loaded while one
 // is multiplied; then those at the edges, with care.
 //
@@ -51,12 +55,15 @@ static constexpr int64_t prefetchWords = 190;
 static constexpr int64_t sharedBytes = 48 * 1024;
 
 PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
-                                           PagedAttentionOp op, Tuning tuning)
+                                           PagedAttentionOp op, Tuning tuning,
+                                           bool sharesScales)
     : host(host), op(op), tuning(tuning),
       layout(kvcache::getLayout(op.getKeys().getType())),
       dtype(layout.getDtype()), isCode(dtype.getIntOrFloatBitWidth() == 8),
-      headSize(layout.getHeadSize()), group(op.getGroup()),
-      rowGroups(group > 8 ? 2 : 1), warps(tuning.threads / Warp::lanes) {
+      sharesScales(sharesScales), headSize(layout.getHeadSize()),
+      group(op.getGroup()), rowGroups(group > 8 ? 2 : 1),
+      warps(tuning.threads / Warp::lanes),
+      tokenWarps(sharesScales ? 1 : warps) {
   product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
 }
 
@@ -80,6 +87,14 @@ PagedAttentionKernel::unflatten(ValueRange values) const {
   sums.weight = next(rowGroups * rowsPerLane());
   sums.output = next(4 * rowGroups * valueSteps());
   return sums;
+}
+
+PagedAttentionKernel::Values
+PagedAttentionKernel::withScales(ValueRange loaded, Side side) {
+  Values all = llvm::to_vector_of<Value>(loaded);
+  if (sharesScales)
+    llvm::append_range(all, scales->read(side));
+  return all;
 }
 
 PagedAttentionKernel::Sums
@@ -110,43 +125,51 @@ PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
         load(Side::key, first, ahead.pages, zeros(tiles->types(Side::key)));
     ahead.values =
         load(Side::value, first, ahead.pages, zeros(tiles->types(Side::value)));
-    ahead.pages = pagesOf(arith.add(first, warps), ahead.pages);
+    ahead.pages = pagesOf(arith.add(first, tokenWarps), ahead.pages);
   }
+  if (sharesScales)
+    ahead.scales = scales->begin(first, stop);
   int64_t sumCount = flatten(initial).size();
   Values carried = flatten(initial);
-  for (const Values &part : {ahead.keys, ahead.values, ahead.pages})
+  for (const Values &part :
+       {ahead.keys, ahead.values, ahead.pages, ahead.scales})
     llvm::append_range(carried, part);
-  auto loop = scf::ForOp::create(*b, first, stop, arith.i32(warps), carried);
+  auto loop =
+      scf::ForOp::create(*b, first, stop, arith.i32(tokenWarps), carried);
   OpBuilder::InsertionGuard guard(*b);
   b->setInsertionPointToStart(loop.getBody());
   ValueRange arguments = loop.getRegionIterArgs();
   Sums sums = unflatten(arguments.take_front(sumCount));
   arguments = arguments.drop_front(sumCount);
-  for (Values *part : {&ahead.keys, &ahead.values, &ahead.pages}) {
+  for (Values *part :
+       {&ahead.keys, &ahead.values, &ahead.pages, &ahead.scales}) {
     size_t count = part->size();
     part->assign(arguments.begin(), arguments.begin() + count);
     arguments = arguments.drop_front(count);
   }
 
-  Value tile = loop.getInductionVar(), next = arith.add(tile, warps);
+  Value tile = loop.getInductionVar(), next = arith.add(tile, tokenWarps);
   Values pages = ahead.pages;
-  ahead.pages = pagesOf(prefetches ? arith.add(next, warps) : next, pages);
+  ahead.pages = pagesOf(prefetches ? arith.add(next, tokenWarps) : next, pages);
+  if (sharesScales) {
+    scales->publish(ahead.scales);
+    ahead.scales = scales->advance(ahead.scales, next, stop);
+  }
   Values keys = ahead.keys, values = ahead.values;
   if (!prefetches)
     keys = tiles->load(Side::key, tile, pages, /*isInside=*/true);
-  SmallVector<Values> scores = this->scores(keys);
+  SmallVector<Values> scores = this->scores(withScales(keys, Side::key));
   if (prefetches)
     ahead.keys = load(Side::key, next, pages, keys);
   else
     values = tiles->load(Side::value, tile, pages, /*isInside=*/true);
-  multiplyValues(
-      sums, values,
-      weights(sums, scores,
-              ValueRange(values).drop_front(tiles->vectors(Side::value))));
+  multiplyValues(sums, values,
+                 weights(sums, scores, valueScales(values)));
   if (prefetches)
     ahead.values = load(Side::value, next, pages, values);
   carried = flatten(sums);
-  for (const Values &part : {ahead.keys, ahead.values, ahead.pages})
+  for (const Values &part :
+       {ahead.keys, ahead.values, ahead.pages, ahead.scales})
     llvm::append_range(carried, part);
   scf::YieldOp::create(*b, carried);
   return unflatten(loop.getResults().take_front(sumCount));
@@ -157,7 +180,7 @@ PagedAttentionKernel::walkEdges(Value first, Value before, Value after,
                                 Value stop, const Sums &initial) {
   Arith arith(*b);
   Value count = arith.add(before, arith.sub(stop, after));
-  auto loop = scf::ForOp::create(*b, warp->number, count, arith.i32(warps),
+  auto loop = scf::ForOp::create(*b, tokenWarp(), count, arith.i32(tokenWarps),
                                  flatten(initial));
   OpBuilder::InsertionGuard guard(*b);
   b->setInsertionPointToStart(loop.getBody());
@@ -169,12 +192,12 @@ PagedAttentionKernel::walkEdges(Value first, Value before, Value after,
   Values pages = tiles->pages(tile);
   Values keys = tiles->load(Side::key, tile, pages, /*isInside=*/false);
   Values values = tiles->load(Side::value, tile, pages, /*isInside=*/false);
-  SmallVector<Values> scores = this->scores(keys);
+  if (sharesScales)
+    scales->loadEdge(tile);
+  SmallVector<Values> scores = this->scores(withScales(keys, Side::key));
   maskEdges(scores, tile);
-  multiplyValues(
-      sums, values,
-      weights(sums, scores,
-              ValueRange(values).drop_front(tiles->vectors(Side::value))));
+  multiplyValues(sums, values,
+                 weights(sums, scores, valueScales(values)));
   scf::YieldOp::create(*b, flatten(sums));
   return unflatten(loop.getResults());
 }
@@ -228,6 +251,10 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
     firstTile = arith.add(firstTile, arith.mul(arith.toI32(part), each));
     lastTile = arith.minimum(lastTile, arith.add(firstTile, each));
   }
+  if (sharesScales) {
+    scales->setRange(*warp, rows.sequence, head, begin, end);
+    head = arith.add(head, arith.toIndex(warp->number));
+  }
   tiles->setRange(*warp, rows.sequence, head, begin, end);
   queries->load(*warp, rows.firstRow, head, tileRows);
   factors = queries->scoreFactors(*warp, /*byColumn=*/isCode);
@@ -249,19 +276,25 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   sums.maximum.assign(rowGroups * rowsPerLane(), math.number(noMaximum));
   sums.weight.assign(rowGroups * rowsPerLane(), zero);
   sums.output.assign(4 * rowGroups * valueSteps(), zero);
-  sums = walkWhole(arith.add(firstWhole, warp->number), afterWhole, sums);
+  sums = walkWhole(arith.add(firstWhole, tokenWarp()), afterWhole, sums);
   sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
                    lastTile, sums);
   for (Value &sum : sums.output)
     if (isCode)
       sum = math.mul(sum, unit);
-  merge(sums, rows, head, part);
+  if (tokenWarps == 1)
+    storeOwn(sums, rows, head, part);
+  else
+    merge(sums, rows, head, part);
 }
 
 void PagedAttentionKernel::emit() {
   Arith onHost(host);
   KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
                         tuning.maxBlocks);
+  // As few as three blocks of the other form leave.
+  if (sharesScales && tuning.blocksPerSM == 0)
+    builder.limitRegisters(168);
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);
@@ -273,13 +306,15 @@ void PagedAttentionKernel::emit() {
   QueryTiles items(builder, hostRows, op.getRowOffsets(), group, 8 * rowGroups);
   results.emplace(op.getOut(), op.getSinks(), op.getLse(), op.getWorkspace(),
                   op.getQueryHeads(), headSize);
-  int64_t heads = layout.getNumHeads();
-  Value units = onHost.mul(items.items(), heads);
+  int64_t stretches = layout.getNumHeads() / headsPerBlock();
+  Value units = onHost.mul(items.items(), stretches);
   Value tokens = onHost.mul(TableColumnsOp::create(host, op.getKeys()),
                             layout.getPageSize());
   if (op.getWindow())
     tokens = onHost.minimum(tokens, onHost.index(*op.getWindow()));
-  Value parts = results->parts(host, units, tokens);
+  // Counted in blocks of four warps.
+  Value parts = results->parts(
+      host, onHost.mul(units, llvm::divideCeil(warps, 4)), tokens);
   results->enter(builder, parts);
 
   GetPagedCacheOp collection = getCollectionOp(op.getKeys());
@@ -288,7 +323,9 @@ void PagedAttentionKernel::emit() {
   Value keys = builder.take(op.getKeys());
   Value values = builder.take(op.getValues());
   warp.emplace(*b);
-  tiles.emplace(*b, keys, values, sharesTables, op.getPolicy());
+  tiles.emplace(*b, keys, values, sharesTables, !sharesScales, op.getPolicy());
+  if (sharesScales)
+    scales.emplace(builder, keys, values, op.getPolicy());
   queries.emplace(builder, op.getQ(), tiles->cutOf(Side::key), product,
                   rowGroups, group);
   double scale = op.getScale() ? op.getScale()->convertToDouble()
@@ -308,17 +345,36 @@ void PagedAttentionKernel::emit() {
     part = arith.rem(unit, count);
     unit = arith.div(unit, count);
   }
-  Value head = arith.rem(unit, heads);
-  QueryTile rows = items.at(arith.div(unit, heads), *warp);
+  Value head = arith.mul(arith.rem(unit, stretches), headsPerBlock());
+  QueryTile rows = items.at(arith.div(unit, stretches), *warp);
   emitIf(*b, rows.exists, [&] { emitTile(rows, head, part); });
   builder.launch(blocks);
   results->combine(host, op, parts, tuning.maxBlocks);
+}
+
+/// Whether blocks take eight heads. Without a workspace too few would be left,
+/// and heads beyond 128 elements leave no registers.
+static bool takesHeads(PagedAttentionOp op) {
+  auto suits = [](Value cache) {
+    return SharedScales::suits(kvcache::getLayout(cache.getType()));
+  };
+  LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
+  return op.getWorkspace() && !op.getTuningAttr() && op.getGroup() <= 8 &&
+         layout.getDtype().getIntOrFloatBitWidth() == 8 &&
+         layout.getHeadSize() <= 128 && suits(op.getKeys()) &&
+         suits(op.getValues());
 }
 
 LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
                                                   Tuning defaults) {
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
+  ImplicitLocOpBuilder host(op.getLoc(), op);
+  if (takesHeads(op)) {
+    tuning.threads = SharedScales::heads * Warp::lanes;
+    PagedAttentionKernel(host, op, tuning, /*sharesScales=*/true).emit();
+    return success();
+  }
   // Warps leave their sums in shared memory.
   int64_t rows = op.getGroup() > 8 ? 16 : 8;
   int64_t most = sharedBytes / (rows * (layout.getHeadSize() + 2) * 4);
@@ -329,7 +385,6 @@ LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
   if (tuning.blocksPerSM == 0 && tuning.threads == 128 && rows == 8 &&
       layout.getHeadSize() <= 128)
     tuning.blocksPerSM = 3;
-  ImplicitLocOpBuilder host(op.getLoc(), op);
-  PagedAttentionKernel(host, op, tuning).emit();
+  PagedAttentionKernel(host, op, tuning, /*sharesScales=*/false).emit();
   return success();
 }

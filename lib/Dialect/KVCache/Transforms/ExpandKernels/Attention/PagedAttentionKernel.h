@@ -11,6 +11,7 @@
 #include "Partials.h"
 #include "QueryFragments.h"
 #include "QueryTiles.h"
+#include "SharedScales.h"
 
 #include "../ExpandKernels.h"
 
@@ -19,8 +20,10 @@ namespace mlir::kvcache {
 /// The kernel of `kvcache.paged_attention`: see ExpandPagedAttention.cpp.
 class PagedAttentionKernel {
 public:
+  /// `sharesScales` says that each warp of a block has a head of its own and
+  /// all tokens, instead of some of the tokens of one head.
   PagedAttentionKernel(ImplicitLocOpBuilder &host, PagedAttentionOp op,
-                       Tuning tuning);
+                       Tuning tuning, bool sharesScales);
   void emit();
 
 private:
@@ -37,7 +40,7 @@ private:
   /// The tile that comes, where it is loaded ahead, and where the one after it
   /// lies; else where the one that comes does.
   struct Ahead {
-    Values keys, values, pages;
+    Values keys, values, pages, scales;
   };
 
   void emitTile(const QueryTile &rows, Value head, Value part);
@@ -48,6 +51,12 @@ private:
   /// before `stop`.
   Sums walkEdges(Value first, Value before, Value after, Value stop,
                  const Sums &initial);
+  /// What is loaded of a tile and, where they come another way, its scales.
+  Values withScales(ValueRange loaded, Side side);
+  Values valueScales(ValueRange loaded) {
+    return llvm::to_vector(ArrayRef(withScales(loaded, Side::value))
+                               .drop_front(tiles->vectors(Side::value)));
+  }
   Values flatten(const Sums &sums) const;
   Sums unflatten(ValueRange values) const;
 
@@ -68,6 +77,13 @@ private:
   void multiplyValues(Sums &sums, ValueRange values, const Weights &weights);
   Values valueFragment(ValueRange values, int64_t piece, int64_t step,
                        int64_t granule);
+  /// Stores what piece `piece` is of row `inTile` of the tile, where there is
+  /// such a row.
+  void store(const QueryTile &rows, Value inTile, Value head, Value part,
+             const HeadPiece &piece, Value maximum, Value sum,
+             ArrayRef<Value> elements);
+  void storeOwn(const Sums &sums, const QueryTile &rows, Value head,
+                Value part);
   void merge(const Sums &sums, const QueryTile &rows, Value head, Value part);
 
   /// Which of the lane's rows and tokens a score is of, and where these are.
@@ -82,19 +98,26 @@ private:
   Value reduce(Value value, function_ref<Value(Value, Value)> combine);
 
   int64_t valueSteps() const { return headSize / 16; }
+  int64_t headsPerBlock() const { return warps / tokenWarps; }
+  /// Which of the warps with the tokens of its head the warp is.
+  Value tokenWarp() {
+    return tokenWarps == 1 ? Arith(*b).i32(0) : warp->number;
+  }
 
   ImplicitLocOpBuilder &host;
   PagedAttentionOp op;
   Tuning tuning;
   LayoutAttr layout;
   Type dtype, product;
-  bool isCode, prefetches = false;
-  int64_t headSize, group, rowGroups, warps;
+  bool isCode, sharesScales, prefetches = false;
+  /// `tokenWarps` of the warps have the tokens of a head.
+  int64_t headSize, group, rowGroups, warps, tokenWarps;
 
   KernelBuilder *builder = nullptr;
   ImplicitLocOpBuilder *b = nullptr;
   std::optional<Warp> warp;
   std::optional<CacheTiles> tiles;
+  std::optional<SharedScales> scales;
   std::optional<QueryFragments> queries;
   std::optional<RowResults> results;
   /// By group of rows and row of the lane's: what scores are multiplied by, the

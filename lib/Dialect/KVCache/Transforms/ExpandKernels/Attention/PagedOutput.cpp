@@ -85,6 +85,51 @@ void PagedAttentionKernel::multiplyValues(Sums &sums, ValueRange values,
   }
 }
 
+void PagedAttentionKernel::store(const QueryTile &rows, Value inTile,
+                                 Value head, Value part, const HeadPiece &piece,
+                                 Value maximum, Value sum,
+                                 ArrayRef<Value> elements) {
+  Arith arith(*b);
+  Value row = arith.add(rows.begin, inTile);
+  Value token = arith.add(rows.firstRow, arith.toIndex(arith.div(row, group)));
+  Value queryHead =
+      arith.add(arith.mul(head, group), arith.toIndex(arith.rem(row, group)));
+  Value first = arith.add(arith.mul(warp->row, piece.perLane), piece.first);
+  Value isFirst = arith.equal(first, arith.i32(0));
+  results->store(*b, token, queryHead, part, maximum, sum,
+                 {RowRun{first, llvm::to_vector(elements)}}, isFirst);
+}
+
+/// Of codes a lane knows the maxima and weights of the rows whose sums it has.
+void PagedAttentionKernel::storeOwn(const Sums &sums, const QueryTile &rows,
+                                    Value head, Value part) {
+  assert(isCode && "others have other rows of weights than of sums");
+  Arith arith(*b);
+  FastMath math(*b);
+  int64_t perGroup = sums.output.size() / rowGroups;
+  for (int64_t place = 0; place < rowGroups * rowsPerLane(); ++place) {
+    int64_t inLane = place % rowsPerLane(), g = place / rowsPerLane();
+    Value weight = reduce(sums.weight[place],
+                          [&](Value x, Value y) { return math.add(x, y); });
+    Value inTile = arith.add(rowInGroup(inLane), arith.i32(8 * g));
+    Value exists = arith.less(arith.add(rows.begin, inTile), rows.end);
+    emitIf(*b, exists, [&] {
+      int64_t firstStep = 0;
+      for (const HeadPiece &piece : tiles->cutOf(Side::value).pieces) {
+        Values elements;
+        for (int64_t element = 0; element < piece.perLane; ++element) {
+          int64_t step = firstStep + element / 2;
+          elements.push_back(sums.output[g * perGroup + 4 * step +
+                                         2 * (element % 2) + inLane]);
+        }
+        store(rows, inTile, head, part, piece, sums.maximum[place], weight,
+              elements);
+        firstStep += piece.steps();
+      }
+    });
+  }
+}
+
 void PagedAttentionKernel::merge(const Sums &sums, const QueryTile &rows,
                                  Value head, Value part) {
   Arith arith(*b);
@@ -173,15 +218,7 @@ void PagedAttentionKernel::merge(const Sums &sums, const QueryTile &rows,
                                                 element * Warp::lanes)),
                   factor);
           }
-          Value token =
-              arith.add(rows.firstRow, arith.toIndex(arith.div(row, group)));
-          Value queryHead = arith.add(arith.mul(head, group),
-                                      arith.toIndex(arith.rem(row, group)));
-          Value first =
-              arith.add(arith.mul(warp->row, piece.perLane), piece.first);
-          Value isFirst = arith.equal(first, arith.i32(0));
-          results->store(*b, token, queryHead, part, maximum, sum,
-                         {RowRun{first, elements}}, isFirst);
+          store(rows, inTile, head, part, piece, maximum, sum, elements);
         });
       }
 }
