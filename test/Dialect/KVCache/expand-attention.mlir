@@ -112,3 +112,27 @@ func.func @window(%k: !kvcache.cache<key, #narrow>, %v: !kvcache.cache<value, #n
       into(%out : memref<?x8x64xbf16>) ragged(%offsets : memref<?xi32>) {window = 200 : i64}
   return
 }
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 16, head_size = 128>, page_size = 16, scales = <f32, granularity = 128, table = own>>
+
+// A block takes eight heads, one a warp: two warps load the scales of all, 16 bytes
+// a lane, and each warp reads those of its head.
+// CHECK-LABEL: gpu.module @heads_paged_attention {
+// CHECK: memref.global "private" @shared{{.*}} : memref<320xf32, 3>
+// CHECK: gpu.func @heads_paged_attention(
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
+// CHECK-SAME: nvvm.maxnreg = 168
+// CHECK: scf.for
+// CHECK: gpu.barrier
+// CHECK: memref.store {{.*}} : memref<320xf32, 3>
+// CHECK: gpu.barrier
+// CHECK: kvcache.load_in_page {{.*}} {alignment = 16 : i64} : !kvcache.scales_mha_operand<key, {{.*}} -> vector<4xf32>
+// CHECK: kvcache.load_in_page {{.*}} {alignment = 16 : i64} : !kvcache.scales_mha_operand<value, {{.*}} -> vector<4xf32>
+// CHECK: memref.load {{.*}} : memref<320xf32, 3>
+func.func @heads(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x32x128xbf16>, %out: memref<?x32x128xbf16>, %offsets: memref<?xi32>, %w: memref<?xf32>) {
+  kvcache.paged_attention queries(%q : memref<?x32x128xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x32x128xbf16>) ragged(%offsets : memref<?xi32>) workspace(%w : memref<?xf32>)
+  return
+}

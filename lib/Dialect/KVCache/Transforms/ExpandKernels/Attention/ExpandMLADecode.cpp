@@ -198,6 +198,9 @@ void MLADecodeKernel::emit() {
   Arith onHost(host);
   KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
                         tuning.maxBlocks);
+  // Two blocks share a multiprocessor.
+  if (tuning.blocksPerSM == 0)
+    builder.limitRegisters(240);
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);

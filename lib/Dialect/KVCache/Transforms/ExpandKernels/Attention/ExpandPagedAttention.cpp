@@ -89,8 +89,8 @@ PagedAttentionKernel::unflatten(ValueRange values) const {
   return sums;
 }
 
-PagedAttentionKernel::Values
-PagedAttentionKernel::withScales(ValueRange loaded, Side side) {
+PagedAttentionKernel::Values PagedAttentionKernel::withScales(ValueRange loaded,
+                                                              Side side) {
   Values all = llvm::to_vector_of<Value>(loaded);
   if (sharesScales)
     llvm::append_range(all, scales->read(side));
@@ -163,8 +163,7 @@ PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
     ahead.keys = load(Side::key, next, pages, keys);
   else
     values = tiles->load(Side::value, tile, pages, /*isInside=*/true);
-  multiplyValues(sums, values,
-                 weights(sums, scores, valueScales(values)));
+  multiplyValues(sums, values, weights(sums, scores, valueScales(values)));
   if (prefetches)
     ahead.values = load(Side::value, next, pages, values);
   carried = flatten(sums);
@@ -196,8 +195,7 @@ PagedAttentionKernel::walkEdges(Value first, Value before, Value after,
     scales->loadEdge(tile);
   SmallVector<Values> scores = this->scores(withScales(keys, Side::key));
   maskEdges(scores, tile);
-  multiplyValues(sums, values,
-                 weights(sums, scores, valueScales(values)));
+  multiplyValues(sums, values, weights(sums, scores, valueScales(values)));
   scf::YieldOp::create(*b, flatten(sums));
   return unflatten(loop.getResults());
 }

@@ -186,9 +186,8 @@ void SharedScales::put(ValueRange scales) {
   // Those of the tile before are read.
   gpu::BarrierOp::create(b);
   emitIf(b, arith.less(warp->number, arith.i32(2)), [&] {
-    Value start =
-        arith.add(arith.mul(warp->number, granules * granuleStride),
-                  arith.div(warp->lane, 2));
+    Value start = arith.add(arith.mul(warp->number, granules * granuleStride),
+                            arith.div(warp->lane, 2));
     start = arith.add(
         start, arith.mul(arith.rem(warp->lane, 2), perLane * headStride));
     for (auto [number, vector] : llvm::enumerate(scales)) {
@@ -197,10 +196,9 @@ void SharedScales::put(ValueRange scales) {
         int64_t at = number * perVector + i;
         int64_t place =
             at % granules * granuleStride + at / granules * headStride;
-        memref::StoreOp::create(b, vector::ExtractOp::create(b, numbers, i),
-                                memory,
-                                ValueRange{arith.toIndex(
-                                    arith.add(start, arith.i32(place)))});
+        memref::StoreOp::create(
+            b, vector::ExtractOp::create(b, numbers, i), memory,
+            ValueRange{arith.toIndex(arith.add(start, arith.i32(place)))});
       }
     }
   });
