@@ -1,0 +1,252 @@
+//===- emit_tiles.cpp - Building blocks of attention, each in a kernel ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// usage: kvcache-emit-tiles BLOCK
+//
+// Prints a program whose main(in, out) runs one block of threads: each thread
+// reads its words (`i32`) of `in`, gives them to the building block and writes
+// what comes of them to `out`. Word `i` of thread `t` is at `i * threads + t`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention/SharedTile.h"
+#include "KernelBuilder.h"
+#include "Tiles/FastMath.h"
+#include "Tiles/Mma.h"
+#include "Tiles/Warp.h"
+#include "Tiles/Wgmma.h"
+#include "Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+namespace {
+
+using Values = SmallVector<Value>;
+
+struct Kernel {
+  KernelBuilder &builder;
+  ImplicitLocOpBuilder &b;
+  Arith arith;
+  Warp warp;
+
+  explicit Kernel(KernelBuilder &builder)
+      : builder(builder), b(builder.body()), arith(b), warp(b) {}
+
+  Value asFloat(Value word) {
+    return arith::BitcastOp::create(b, b.getF32Type(), word);
+  }
+  Value asWord(Value number) {
+    return arith::BitcastOp::create(b, b.getI32Type(), number);
+  }
+  Value asWordOf(Value condition) {
+    return arith::ExtUIOp::create(b, b.getI32Type(), condition);
+  }
+  Values asWords(ValueRange numbers) {
+    return llvm::map_to_vector(numbers, [&](Value x) { return asWord(x); });
+  }
+};
+
+struct BuildingBlock {
+  StringRef name;
+  int64_t threads, words;
+  function_ref<Values(Kernel &, ValueRange)> emit;
+};
+
+Values emitWarp(Kernel &kernel, ValueRange in) {
+  Warp &warp = kernel.warp;
+  Arith &arith = kernel.arith;
+  ImplicitLocOpBuilder &b = kernel.b;
+  auto sum = [&](Value x, Value y) -> Value {
+    return arith::AddIOp::create(b, x, y);
+  };
+  Value isOdd = arith.equal(arith.rem(in[0], 2), arith.i32(1));
+  return {warp.exchange(in[0], 5),
+          warp.from(in[0], arith.sub(arith.i32(31), warp.lane)),
+          warp.reduceRow(in[0], sum),
+          warp.reduceColumn(in[0], sum),
+          warp.reduce(in[0], sum),
+          warp.ballot(isOdd),
+          kernel.asWordOf(warp.any(arith.equal(in[0], arith.i32(7)))),
+          warp.number};
+}
+
+Values emitFastMath(Kernel &kernel, ValueRange in) {
+  FastMath math(kernel.b);
+  Value x = kernel.asFloat(in[0]), y = kernel.asFloat(in[1]);
+  auto [up, down] = math.powersTo16Bits(math.absolute(y));
+  Values numbers = {math.exp2(x),
+                    math.log2(math.absolute(y)),
+                    math.reciprocal(y),
+                    math.tanh(x),
+                    math.withSign(x, y),
+                    math.max(x, y),
+                    math.maxOrNaN(x, y),
+                    up,
+                    down};
+  return kernel.asWords(numbers);
+}
+
+Values emitProduct(Kernel &kernel, ValueRange in, Type type) {
+  Values sums;
+  for (Value word : in.drop_front(6))
+    sums.push_back(kernel.asFloat(word));
+  return kernel.asWords(
+      emitMma(kernel.b, type, in.take_front(4), in.slice(4, 2), sums));
+}
+
+Values emitMatrices(Kernel &kernel, ValueRange in) {
+  ImplicitLocOpBuilder &b = kernel.b;
+  Arith &arith = kernel.arith;
+  Value memory = kernel.builder.shareMemory(b.getI8Type(), 512, 16);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
+  address = arith.add(address, arith.toIndex(arith.mul(kernel.warp.lane, 16)));
+  address = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
+  Value pointer = LLVM::IntToPtrOp::create(
+      b,
+      LLVM::LLVMPointerType::get(
+          b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared)),
+      address);
+  LLVM::StoreOp::create(b, Words(b).vector(in), pointer, 16);
+  kernel.warp.wait();
+  Values words = emitLoadMatrices(b, pointer, /*transposed=*/false);
+  llvm::append_range(words, emitLoadMatrices(b, pointer, /*transposed=*/true));
+  words.push_back(emitTranspose(b, in[0]));
+  return words;
+}
+
+/// Two steps of 16 columns: words 0 to 7 are of A, 8 and 9 of B.
+Values emitWarpgroup(Kernel &kernel, ValueRange in) {
+  ImplicitLocOpBuilder &b = kernel.b;
+  Arith &arith = kernel.arith;
+  constexpr int64_t steps = 2, columns = 16;
+  Value memory = kernel.builder.shareMemory(b.getI32Type(), 256, 16);
+  Value thread =
+      arith.add(arith.mul(kernel.warp.number, Warp::lanes), kernel.warp.lane);
+  for (int64_t i = 0; i < 2; ++i)
+    memref::StoreOp::create(
+        b, in[8 + i], memory,
+        ValueRange{arith.toIndex(arith.add(thread, 128 * i))});
+  emitFenceForWgmma(b);
+  gpu::BarrierOp::create(b);
+  return kernel.asWords(emitWgmma(b, in.take_front(4 * steps),
+                                  emitMatrixDescriptor(b, memory, 0, steps),
+                                  columns));
+}
+
+/// 32 tokens of 64 elements, of which a warp has 16.
+Values emitSharedTile(Kernel &kernel, ValueRange in, Type dtype) {
+  ImplicitLocOpBuilder &b = kernel.b;
+  constexpr int64_t size = 64, slice = 16, tokens = 32, warps = 4;
+  bool isCode = dtype.getIntOrFloatBitWidth() == 8;
+  Type product = isCode ? Type(b.getF16Type()) : dtype;
+  Value memory = kernel.builder.shareMemory(
+      b.getI8Type(), SharedTile::bytesOf(size, tokens), 16);
+  SharedTile tile(b, kernel.warp, memory, dtype, product, size, slice, tokens,
+                  warps);
+  tile.store(in);
+  gpu::BarrierOp::create(b);
+  Values words;
+  for (int64_t pair = 0; pair < size / 32; ++pair)
+    llvm::append_range(words, emitLoadMatrices(b, tile.keyMatrix(pair), false));
+  for (int64_t half = 0; half < tokens / 16; ++half)
+    llvm::append_range(words,
+                       emitLoadMatrices(b, tile.valueMatrix(0, half), true));
+  for (int64_t pair = 0; pair < 2; ++pair)
+    words.push_back(tile.pairAt(kernel.warp.column, pair));
+  words.push_back(kernel.asWord(isCode ? Words(b).decodedUnit(dtype)
+                                       : FastMath(b).number(1)));
+  return words;
+}
+
+/// `threads` threads of `words` words each.
+void emitProgram(ModuleOp module, const BuildingBlock &block) {
+  ImplicitLocOpBuilder host(module.getLoc(), module.getContext());
+  host.setInsertionPointToStart(module.getBody());
+  auto list = MemRefType::get({ShapedType::kDynamic}, host.getI32Type());
+  auto main = func::FuncOp::create(host, "main",
+                                   host.getFunctionType({list, list}, {}));
+  host.setInsertionPointToStart(main.addEntryBlock());
+  auto any = UnrankedMemRefType::get(host.getI32Type(), Attribute());
+  for (Value argument : main.getArguments())
+    gpu::HostRegisterOp::create(host,
+                                memref::CastOp::create(host, any, argument));
+  auto end = func::ReturnOp::create(host);
+  host.setInsertionPoint(end);
+
+  KernelBuilder builder(host, end, block.threads, /*blocksPerSM=*/0);
+  Tensor in = builder.takeTensor(main.getArgument(0), /*readOnly=*/true);
+  Tensor out = builder.takeTensor(main.getArgument(1), /*readOnly=*/false);
+  Kernel kernel(builder);
+  Value thread = gpu::ThreadIdOp::create(kernel.b, gpu::Dimension::x);
+  auto view = [&](const Tensor &tensor, int64_t word) -> Value {
+    Value at = kernel.arith.add(thread, word * block.threads);
+    return ByteViewOp::create(kernel.b,
+                              MemRefType::get({1}, kernel.b.getI32Type()),
+                              tensor.base, kernel.arith.mul(at, 4));
+  };
+  Value first = kernel.arith.index(0);
+  Values words;
+  for (int64_t word = 0; word < block.words; ++word)
+    words.push_back(
+        memref::LoadOp::create(kernel.b, view(in, word), ValueRange{first}));
+  for (auto [number, word] : llvm::enumerate(block.emit(kernel, words)))
+    memref::StoreOp::create(kernel.b, word, view(out, number),
+                            ValueRange{first});
+  builder.launch(Arith(host).index(1));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  MLIRContext context;
+  context.loadDialect<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
+                      KVCacheDialect, LLVM::LLVMDialect, NVVM::NVVMDialect,
+                      memref::MemRefDialect, scf::SCFDialect,
+                      vector::VectorDialect>();
+  Type f16 = Float16Type::get(&context), bf16 = BFloat16Type::get(&context),
+       e4m3 = Float8E4M3FNType::get(&context);
+  auto ofF16 = [&](Kernel &kernel, ValueRange in) {
+    return emitProduct(kernel, in, f16);
+  };
+  auto ofBF16 = [&](Kernel &kernel, ValueRange in) {
+    return emitProduct(kernel, in, bf16);
+  };
+  auto tileOfCodes = [&](Kernel &kernel, ValueRange in) {
+    return emitSharedTile(kernel, in, e4m3);
+  };
+  auto tileOfNumbers = [&](Kernel &kernel, ValueRange in) {
+    return emitSharedTile(kernel, in, bf16);
+  };
+  BuildingBlock blocks[] = {{"warp", 64, 1, emitWarp},
+                            {"fast-math", 128, 2, emitFastMath},
+                            {"mma-f16", 32, 10, ofF16},
+                            {"mma-bf16", 32, 10, ofBF16},
+                            {"matrices", 32, 4, emitMatrices},
+                            {"wgmma", 128, 10, emitWarpgroup},
+                            {"tile-codes", 128, 4, tileOfCodes},
+                            {"tile-numbers", 128, 8, tileOfNumbers}};
+  for (const BuildingBlock &block : blocks) {
+    if (argc != 2 || block.name != argv[1])
+      continue;
+    OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+    emitProgram(*module, block);
+    module->print(llvm::outs());
+    return 0;
+  }
+  llvm::errs() << "usage: kvcache-emit-tiles BLOCK\n";
+  return 1;
+}
