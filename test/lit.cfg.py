@@ -98,5 +98,11 @@ if subprocess.run(
     config.available_features.add("libclang")
 
 # Grids that take minutes: `tools/check --all`.
-if lit_config.params.get("long"):
+is_long = bool(lit_config.params.get("long"))
+if is_long:
     config.available_features.add("long")
+
+if config.fuzz == "ON":
+    config.available_features.add("fuzzer")
+    config.substitutions.append(("%fuzz", os.path.join(config.kvcache_obj_root, "test", "bin")))
+    config.substitutions.append(("%{runs}", "300000" if is_long else "5000"))

@@ -523,3 +523,19 @@ func.func @f(%c: !kvcache.collection<#shared>) {
   %r = kvcache.cast %c : !kvcache.collection<#shared> to !kvcache.cache<key, #own>
   return
 }
+
+// -----
+
+func.func @f(%n: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mha_operand' op expected an operand of '!kvcache.cache', got 'memref<?xi32>'}}
+  %o = kvcache.mha_operand %n : memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @f(%n: memref<?xi32>, %i: index) {
+  // expected-error @+1 {{'kvcache.get_key_cache' op expected an operand of '!kvcache.collection', got 'memref<?xi32>'}}
+  %k = kvcache.get_key_cache %n[%i] : memref<?xi32>
+  return
+}

@@ -326,10 +326,20 @@ static LogicalResult inferSided(StringRef opName, MLIRContext *context,
   return success();
 }
 
-/// The type of an op's only operand, or null where the op is malformed: types
-/// are inferred before operands are verified.
-template <typename T> static T sourceType(ValueRange operands) {
-  return operands.empty() ? T() : dyn_cast<T>(operands.front().getType());
+/// The type of an op's only operand, or null and an error where the op is
+/// malformed: types are inferred before operands are verified.
+template <typename T>
+static T sourceType(StringRef op, std::optional<Location> location,
+                    ValueRange operands) {
+  if (operands.empty()) {
+    (void)emitOptionalError(location, "'", op, "' op expected an operand");
+    return {};
+  }
+  T type = dyn_cast<T>(operands.front().getType());
+  if (!type)
+    (void)emitOptionalError(location, "'", op, "' op expected an operand of '!",
+                            T::name, "', got ", operands.front().getType());
+  return type;
 }
 
 LogicalResult GetKeyCacheOp::inferReturnTypes(MLIRContext *context,
@@ -338,7 +348,8 @@ LogicalResult GetKeyCacheOp::inferReturnTypes(MLIRContext *context,
                                               DictionaryAttr, OpaqueProperties,
                                               RegionRange,
                                               SmallVectorImpl<Type> &inferred) {
-  auto source = sourceType<CollectionType>(operands);
+  auto source =
+      sourceType<CollectionType>(getOperationName(), location, operands);
   return source ? inferSided<CacheType>(getOperationName(), context, location,
                                         Side::key, source.getLayout(), inferred)
                 : failure();
@@ -348,7 +359,8 @@ LogicalResult GetValueCacheOp::inferReturnTypes(
     MLIRContext *context, std::optional<Location> location, ValueRange operands,
     DictionaryAttr, OpaqueProperties, RegionRange,
     SmallVectorImpl<Type> &inferred) {
-  auto source = sourceType<CollectionType>(operands);
+  auto source =
+      sourceType<CollectionType>(getOperationName(), location, operands);
   return source
              ? inferSided<CacheType>(getOperationName(), context, location,
                                      Side::value, source.getLayout(), inferred)
@@ -361,7 +373,7 @@ LogicalResult MHAOperandOp::inferReturnTypes(MLIRContext *context,
                                              DictionaryAttr, OpaqueProperties,
                                              RegionRange,
                                              SmallVectorImpl<Type> &inferred) {
-  auto source = sourceType<CacheType>(operands);
+  auto source = sourceType<CacheType>(getOperationName(), location, operands);
   return source ? inferSided<MHAOperandType>(getOperationName(), context,
                                              location, source.getSide(),
                                              source.getLayout(), inferred)
@@ -372,7 +384,7 @@ LogicalResult ScalesMHAOperandOp::inferReturnTypes(
     MLIRContext *context, std::optional<Location> location, ValueRange operands,
     DictionaryAttr, OpaqueProperties, RegionRange,
     SmallVectorImpl<Type> &inferred) {
-  auto source = sourceType<CacheType>(operands);
+  auto source = sourceType<CacheType>(getOperationName(), location, operands);
   return source ? inferSided<ScalesMHAOperandType>(getOperationName(), context,
                                                    location, source.getSide(),
                                                    source.getLayout(), inferred)
