@@ -5,8 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kvcache-c/Dialect.h"
-
-#include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "Unwrap.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
@@ -24,11 +23,6 @@ static_assert(MlirKVCachePlacementPageSplit ==
               static_cast<int>(Placement::page_split));
 static_assert(MlirKVCacheOrderHND == static_cast<int>(Order::hnd));
 static_assert(MlirKVCacheScaleSwizzleKV == static_cast<int>(ScaleSwizzle::kv));
-
-/// Returns the layout, or null for another attribute.
-static LayoutAttr toLayout(MlirAttribute attribute) {
-  return dyn_cast_if_present<LayoutAttr>(unwrap(attribute));
-}
 
 static bool isValid(MlirKVCacheSide side) {
   return side == MlirKVCacheSideKey || side == MlirKVCacheSideValue;

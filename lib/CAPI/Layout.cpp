@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Unwrap.h"
 #include "kvcache-c/Dialect.h"
 
 #include "kvcache/Dialect/KVCache/IR/LayoutMap.h"
@@ -14,10 +15,6 @@
 
 using namespace mlir;
 using namespace mlir::kvcache;
-
-static LayoutAttr toLayout(MlirAttribute attribute) {
-  return dyn_cast_if_present<LayoutAttr>(unwrap(attribute));
-}
 
 static auto errorsOf(LayoutAttr layout) {
   return [context = layout.getContext()] {

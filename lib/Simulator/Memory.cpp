@@ -14,7 +14,7 @@ static uint64_t roundUp(uint64_t value, uint64_t to) {
   return (value + to - 1) / to * to;
 }
 
-static std::string hex(uint64_t value) {
+std::string ptxsim::hex(uint64_t value) {
   char text[32];
   snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
   return text;

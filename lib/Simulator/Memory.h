@@ -48,6 +48,9 @@ public:
   std::map<uint64_t, Allocation> freed;
 };
 
+/// An address as text, as in 0x7f.
+std::string hex(uint64_t value);
+
 /// Maps anonymous memory that costs nothing until touched; null on failure.
 void *mapMemory(size_t bytes, bool accessible = true);
 void unmapMemory(void *pointer, size_t bytes);

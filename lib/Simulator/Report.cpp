@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kvcache/Simulator/Report.h"
 #include "Json.h"
+#include "Memory.h"
 
 using namespace ptxsim;
 
@@ -44,12 +45,6 @@ Result<uint32_t> ptxsim::parseTools(std::string_view list) {
 static std::string triple(const Dim3 &d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," +
          std::to_string(d.z) + ")";
-}
-
-static std::string hex(uint64_t value) {
-  char text[32];
-  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 static std::string place(const SourceLocation &source) {

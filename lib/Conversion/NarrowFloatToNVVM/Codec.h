@@ -42,6 +42,10 @@ struct FormatInfo {
 };
 FormatInfo getFormatInfo(Format format);
 
+/// The same of f32.
+inline constexpr unsigned kF32MantissaBits = 23;
+inline constexpr unsigned kF32Bias = 127;
+
 /// How f8E8M0FNU rounds a magnitude; the others always round to nearest even.
 enum class E8M0Rounding { Up, TowardZero };
 

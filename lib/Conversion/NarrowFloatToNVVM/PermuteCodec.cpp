@@ -19,8 +19,6 @@
 using namespace mlir;
 using namespace mlir::kvcache::narrow_float;
 
-static constexpr unsigned kF32MantissaBits = 23;
-static constexpr unsigned kF32Bias = 127;
 static constexpr uint32_t kF32Exponent = 0x7F800000;
 static constexpr uint32_t kSignOfEachByte = 0x80808080;
 

@@ -11,8 +11,6 @@
 using namespace mlir;
 using namespace mlir::kvcache::narrow_float;
 
-static constexpr unsigned kF32MantissaBits = 23;
-static constexpr unsigned kF32Bias = 127;
 static constexpr uint32_t kF32Infinity = 0x7F800000;
 static constexpr uint32_t kF32NaN = 0x7FC00000;
 static constexpr uint32_t kF32Magnitude = 0x7FFFFFFF;

@@ -18,7 +18,9 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+/// A size or stride that nothing bounds.
+static constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
+
 static std::string typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -69,7 +71,7 @@ LogicalResult HostEvaluator::addArgument(BlockArgument argument,
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref) {
     host.kind = HostArgument::Kind::Scalar;
-    int64_t low = std::numeric_limits<int64_t>::min(), high = largest;
+    int64_t low = std::numeric_limits<int64_t>::min(), high = noLimit;
     if (isa<LLVM::LLVMPointerType>(type)) {
       host.dtype = "pointer";
       host.bytes = 8;
@@ -115,14 +117,14 @@ LogicalResult HostEvaluator::addArgument(BlockArgument argument,
     bool isFree = ShapedType::isDynamic(size);
     host.sizes.push_back(isFree ? std::nullopt : std::optional(size));
     value.sizes.push_back(
-        isFree ? exprs().leaf(ExprKind::Size, number, dim, 0, largest)
+        isFree ? exprs().leaf(ExprKind::Size, number, dim, 0, noLimit)
                : exprs().constant(size));
   }
   for (auto [dim, stride] : llvm::enumerate(strides)) {
     bool isFree = ShapedType::isDynamic(stride);
     host.strides.push_back(isFree ? std::nullopt : std::optional(stride));
     value.strides.push_back(
-        isFree ? exprs().leaf(ExprKind::Stride, number, dim, 0, largest)
+        isFree ? exprs().leaf(ExprKind::Stride, number, dim, 0, noLimit)
                : exprs().constant(stride));
   }
   // Packed strides are products, like the verifier of the layout has them.
@@ -133,7 +135,7 @@ LogicalResult HostEvaluator::addArgument(BlockArgument argument,
               ? exprs().constant(1)
               : exprs().mul(value.sizes[dim + 1], value.strides[dim + 1]);
   // The caller passes the pointer to the first element.
-  const Expr *data = exprs().leaf(ExprKind::Data, number, 0, 0, largest);
+  const Expr *data = exprs().leaf(ExprKind::Data, number, 0, 0, noLimit);
   bool isFree = ShapedType::isDynamic(offset);
   value.offset = exprs().constant(isFree ? 0 : offset);
   value.base = isFree || offset == 0
@@ -263,7 +265,7 @@ LogicalResult HostEvaluator::evaluateAlloc(gpu::AllocOp op) {
       FailureOr<const Expr *> dynamic = need(*sizes++);
       if (failed(dynamic))
         return failure();
-      expr = exprs().fit(*dynamic, 0, largest);
+      expr = exprs().fit(*dynamic, 0, noLimit);
     }
     value.sizes.push_back(expr);
     total = exprs().mul(total, expr);
@@ -275,7 +277,7 @@ LogicalResult HostEvaluator::evaluateAlloc(gpu::AllocOp op) {
     stride = exprs().mul(stride, value.sizes[dim]);
   }
   const Expr *unit = exprs().constant(workspaceAlignment);
-  const Expr *workspace = exprs().leaf(ExprKind::Workspace, 0, 0, 0, largest);
+  const Expr *workspace = exprs().leaf(ExprKind::Workspace, 0, 0, 0, noLimit);
   value.base = exprs().add(workspace, record.workspaceBytes);
   value.offset = exprs().constant(0);
   record.workspaceBytes = exprs().add(

@@ -8,8 +8,6 @@
 
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
-#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
-
 using namespace mlir;
 using namespace mlir::kvcache;
 using Predicate = arith::CmpIPredicate;
@@ -121,18 +119,8 @@ void checkHead(RuntimeChecks &check, LayoutAttr layout, Value head) {
                     Twine(layout.getNumHeads()));
 }
 
-template <typename Op, typename Derived>
-struct Checks
-    : public RuntimeVerifiableOpInterface::ExternalModel<Derived, Op> {
-  void generateRuntimeVerification(Operation *op, OpBuilder &builder,
-                                   Location loc,
-                                   RuntimeChecks::MessageFn message) const {
-    RuntimeChecks check(op, builder, loc, message);
-    Derived::generate(cast<Op>(op), check);
-  }
-};
-
-template <typename Op> struct LayerChecks : public Checks<Op, LayerChecks<Op>> {
+template <typename Op>
+struct LayerChecks : public ChecksModel<Op, LayerChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
     if (GetPagedCacheOp collection = getCollectionOp(op.getCollection()))
       check.require(
@@ -145,13 +133,14 @@ template <typename Op> struct LayerChecks : public Checks<Op, LayerChecks<Op>> {
   }
 };
 
-struct LengthChecks : public Checks<CacheLengthOp, LengthChecks> {
+struct LengthChecks : public ChecksModel<CacheLengthOp, LengthChecks> {
   static void generate(CacheLengthOp op, RuntimeChecks &check) {
     checkBatch(check, op.getSource(), op.getBatch());
   }
 };
 
-template <typename Op> struct RowChecks : public Checks<Op, RowChecks<Op>> {
+template <typename Op>
+struct RowChecks : public ChecksModel<Op, RowChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
     int64_t pageSize = getLayout(op.getSource().getType()).getPageSize();
     checkBatch(check, op.getSource(), op.getBatch());
@@ -159,7 +148,7 @@ template <typename Op> struct RowChecks : public Checks<Op, RowChecks<Op>> {
   }
 };
 
-struct PopulateChecks : public Checks<PopulateOp, PopulateChecks> {
+struct PopulateChecks : public ChecksModel<PopulateOp, PopulateChecks> {
   static void generate(PopulateOp op, RuntimeChecks &check) {
     int64_t pageSize = getLayout(op.getSource().getType()).getPageSize();
     int64_t count = cast<VectorType>(op.getRows().getType()).getDimSize(0);
@@ -173,7 +162,7 @@ struct PopulateChecks : public Checks<PopulateOp, PopulateChecks> {
 };
 
 template <typename Op>
-struct PointerChecks : public Checks<Op, PointerChecks<Op>> {
+struct PointerChecks : public ChecksModel<Op, PointerChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
     Value source = op.getSource();
     LayoutAttr layout = getLayout(source.getType());
@@ -198,7 +187,7 @@ struct PointerChecks : public Checks<Op, PointerChecks<Op>> {
 };
 
 template <typename Op>
-struct AccessChecks : public Checks<Op, AccessChecks<Op>> {
+struct AccessChecks : public ChecksModel<Op, AccessChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
     Value paged;
     Type accessed;
@@ -234,7 +223,7 @@ struct AccessChecks : public Checks<Op, AccessChecks<Op>> {
   }
 };
 
-struct BlockIdChecks : public Checks<BlockIdOp, BlockIdChecks> {
+struct BlockIdChecks : public ChecksModel<BlockIdOp, BlockIdChecks> {
   static void generate(BlockIdOp op, RuntimeChecks &check) {
     if (op.getPolicy() == OutOfRange::skip)
       return;
@@ -244,7 +233,7 @@ struct BlockIdChecks : public Checks<BlockIdOp, BlockIdChecks> {
 };
 
 template <typename Op>
-struct InPageChecks : public Checks<Op, InPageChecks<Op>> {
+struct InPageChecks : public ChecksModel<Op, InPageChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
     Value operand;
     Type accessed;

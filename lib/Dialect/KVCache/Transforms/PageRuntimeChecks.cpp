@@ -9,8 +9,6 @@
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
-#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
-
 using namespace mlir;
 using namespace mlir::kvcache;
 using Predicate = arith::CmpIPredicate;
@@ -52,18 +50,7 @@ void checkWorkspace(RuntimeChecks &check, Value workspace, Value count,
                     what + (more ? " and " + Twine(more) : Twine()));
 }
 
-template <typename Op, typename Derived>
-struct Checks
-    : public RuntimeVerifiableOpInterface::ExternalModel<Derived, Op> {
-  void generateRuntimeVerification(
-      Operation *op, OpBuilder &builder, Location loc,
-      function_ref<std::string(Operation *, StringRef)> message) const {
-    RuntimeChecks check(op, builder, loc, message);
-    Derived::generate(cast<Op>(op), check);
-  }
-};
-
-struct PagePtrChecks : public Checks<PagePtrOp, PagePtrChecks> {
+struct PagePtrChecks : public ChecksModel<PagePtrOp, PagePtrChecks> {
   static void generate(PagePtrOp op, RuntimeChecks &check) {
     Value block = check.b.createOrFold<arith::IndexCastUIOp>(
         check.b.getIndexType(), op.getBlock());
@@ -73,13 +60,13 @@ struct PagePtrChecks : public Checks<PagePtrOp, PagePtrChecks> {
   }
 };
 
-struct ClearPagesChecks : public Checks<ClearPagesOp, ClearPagesChecks> {
+struct ClearPagesChecks : public ChecksModel<ClearPagesOp, ClearPagesChecks> {
   static void generate(ClearPagesOp op, RuntimeChecks &check) {
     checkLayers(check, op.getCollection(), op.getLayers());
   }
 };
 
-struct CopyPagesChecks : public Checks<CopyPagesOp, CopyPagesChecks> {
+struct CopyPagesChecks : public ChecksModel<CopyPagesOp, CopyPagesChecks> {
   static void generate(CopyPagesOp op, RuntimeChecks &check) {
     checkLayers(check, op.getCollection(), op.getLayers());
     if (!op.getWorkspace())
@@ -90,7 +77,7 @@ struct CopyPagesChecks : public Checks<CopyPagesOp, CopyPagesChecks> {
   }
 };
 
-struct MoveTokensChecks : public Checks<MoveTokensOp, MoveTokensChecks> {
+struct MoveTokensChecks : public ChecksModel<MoveTokensOp, MoveTokensChecks> {
   static void generate(MoveTokensOp op, RuntimeChecks &check) {
     checkLayers(check, op.getCollection(), op.getLayers());
     for (auto [source, target] :
@@ -104,7 +91,7 @@ struct MoveTokensChecks : public Checks<MoveTokensOp, MoveTokensChecks> {
   }
 };
 
-struct CompactChecks : public Checks<CompactOp, CompactChecks> {
+struct CompactChecks : public ChecksModel<CompactOp, CompactChecks> {
   static void generate(CompactOp op, RuntimeChecks &check) {
     Value collection = op.getCollection();
     for (Value table : op.getTables()) {
@@ -126,7 +113,7 @@ struct CompactChecks : public Checks<CompactOp, CompactChecks> {
 };
 
 struct ConvertLayoutChecks
-    : public Checks<ConvertLayoutOp, ConvertLayoutChecks> {
+    : public ChecksModel<ConvertLayoutOp, ConvertLayoutChecks> {
   static void generate(ConvertLayoutOp op, RuntimeChecks &check) {
     checkLayers(check, op.getSource(), op.getLayers());
     check.require(NumLayersOp::create(check.b, op.getSource()), Predicate::eq,

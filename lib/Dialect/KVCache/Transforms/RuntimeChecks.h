@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 
 namespace mlir::kvcache {
 
@@ -62,6 +63,18 @@ private:
 void attachCollectionRuntimeChecks(MLIRContext *context);
 void attachAccessRuntimeChecks(MLIRContext *context);
 void attachPageRuntimeChecks(MLIRContext *context);
+
+/// Gives an operation run-time checks: what `Derived::generate` requires.
+template <typename Op, typename Derived>
+struct ChecksModel
+    : public RuntimeVerifiableOpInterface::ExternalModel<Derived, Op> {
+  void generateRuntimeVerification(Operation *op, OpBuilder &builder,
+                                   Location loc,
+                                   RuntimeChecks::MessageFn message) const {
+    RuntimeChecks check(op, builder, loc, message);
+    Derived::generate(cast<Op>(op), check);
+  }
+};
 
 } // namespace mlir::kvcache
 

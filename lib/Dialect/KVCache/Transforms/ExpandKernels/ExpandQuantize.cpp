@@ -84,7 +84,7 @@ void QuantizeKernel::writeTail(unsigned target, Destination to,
     head.head = tail.heads == 1 ? arith.i32(0) : arith.div(unit, perHead);
     Value dim =
         arith.mul(tail.heads == 1 ? unit : arith.rem(unit, perHead), lanes);
-    Stretch within = {begin, layout.getHeadSize()};
+    ElementRange within = {begin, layout.getHeadSize()};
     sources[target].normalise(head, within, {1, true, arith.i32(0)});
     Value numbers = sources[target].load(head, arith.add(dim, begin), lanes,
                                          within, /*condition=*/Value());
@@ -100,8 +100,8 @@ void QuantizeKernel::writeTail(unsigned target, Destination to,
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Lanes of a warp, and bytes of a word.
-static constexpr int64_t warp = 32, word = 4;
+/// Bytes of a word.
+static constexpr int64_t word = 4;
 
 bool QuantizeKernel::canKeepImage() const {
   if (!looksUpTogether() || layout.getPlacement() != Placement::inlined ||
@@ -131,7 +131,7 @@ bool QuantizeKernel::canKeepImage() const {
          pool.slotBytes == pool.headBytes * pool.heads &&
          pool.slotBytes % maxAccessBytes == 0 &&
          pool.baseAlignment() % maxAccessBytes == 0 &&
-         units.threads / warp * pool.slotBytes <= 48 * 1024 &&
+         units.threads / warpSize * pool.slotBytes <= staticSharedBytes &&
          // Checks look at what is stored in pages.
          !request.op->hasAttr(instrumentAttrName);
 }
@@ -189,11 +189,11 @@ void QuantizeKernel::writeImage(unsigned target, const Destination &to,
                           operandOf(b, caches[target], Pool::values), to.block);
     Value row = arith.mul(to.slot, pool.slotBytes);
     auto type = VectorType::get({maxAccessBytes / word}, b.getI32Type());
-    int64_t steps = llvm::divideCeil(pieces + isShifted, warp);
+    int64_t steps = llvm::divideCeil(pieces + isShifted, warpSize);
     for (int64_t step = 0; step < steps; ++step) {
       // May be -1, which is larger than any.
       Value piece =
-          arith::SubIOp::create(b, arith.add(thread, step * warp), shift);
+          arith::SubIOp::create(b, arith.add(thread, step * warpSize), shift);
       emitIf(b, arith.less(piece, arith.i32(pieces)), [&] {
         Value byte = arith.mul(piece, maxAccessBytes);
         Value at =
@@ -259,8 +259,8 @@ void QuantizeKernel::emit() {
         Arith(*b).toI32(gpu::ThreadIdOp::create(*b, gpu::Dimension::x));
     image = RowImage();
     image->memory = builder.shareMemory(
-        b->getI32Type(), units.threads / warp * words, maxAccessBytes);
-    image->first = Arith(*b).mul(Arith(*b).div(thread, warp), words);
+        b->getI32Type(), units.threads / warpSize * words, maxAccessBytes);
+    image->first = Arith(*b).mul(Arith(*b).div(thread, warpSize), words);
   }
   if (looksUpTogether()) {
     units.forEachBundle(

@@ -46,7 +46,7 @@ static void emitTurn(ImplicitLocOpBuilder &host, Operation *op, Value x,
   Tensor target = builder.takeTensor(out, /*readOnly=*/false);
 
   auto writeHead = [&](RowElements::Head head, const LaneGroup &group) {
-    Stretch all = {0, size};
+    ElementRange all = {0, size};
     source.normalise(head, all, group);
     Arith arith(b);
     auto loop = scf::ForOp::create(b, group.lane, arith.i32(size / cut.vector),

@@ -15,19 +15,13 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// Memory that blocks share without asking for more.
-static constexpr int64_t sharedBytes = 48 * 1024;
-
-/// Lanes of a warp.
-static constexpr int64_t warp = 32;
-
 bool GatherKernel::isStaged(const Stretch &stretch, int64_t rows) const {
   int64_t outBytes = stretch.outType.getIntOrFloatBitWidth() / 8;
   return stretch.pool == Pool::values &&
          stretch.poolAlignment() == Stretch::maxBytes &&
          stretch.numbers * outBytes == 2 * Stretch::maxBytes &&
          stretch.perHead() % 2 == 0 && cut.keepsWarpsTogether() &&
-         rows * cut.threads() * Stretch::maxBytes <= sharedBytes;
+         rows * cut.threads() * Stretch::maxBytes <= staticSharedBytes;
 }
 
 GatherKernel::Stage GatherKernel::makeStage(const Column &column,
@@ -64,7 +58,8 @@ GatherKernel::Stage GatherKernel::makeStage(const Column &column,
   stage.rowStep = rowStep;
   stage.rows = rows;
   stage.loadsTogether = stage.oneScale && layout.getNumHeads() == 1 &&
-                        layout.getScaleSlots() == 1 && rows * rowStep <= warp;
+                        layout.getScaleSlots() == 1 &&
+                        rows * rowStep <= warpSize;
   for (bool second : {false, true}) {
     Value vector = turn;
     if (second)
@@ -147,7 +142,7 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
     // A lane reads the scale of a row, and tells those whose row it is.
     Value lane = arith::AndIOp::create(
         b, arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x)),
-        arith.i32(warp - 1));
+        arith.i32(warpSize - 1));
     Value row = arith.add(step, arith.rem(lane, count * stage.rowStep));
     if (!isWhole)
       row = arith.minimum(row, arith.sub(page.copied, arith.i32(1)));
@@ -155,7 +150,7 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
     for (int64_t i = 0; i < count; ++i)
       scales.push_back({NVVM::ShflOp::create(
           b, b.getF32Type(), arith.i32(-1), scale,
-          arith.add(stage.firstRow, i * stage.rowStep), arith.i32(warp - 1),
+          arith.add(stage.firstRow, i * stage.rowStep), arith.i32(warpSize - 1),
           NVVM::ShflKind::idx, /*return_value_and_is_valid=*/UnitAttr())});
   }
   auto place = [&](Value at, int64_t row) {

@@ -14,6 +14,12 @@
 
 namespace mlir::kvcache {
 
+/// Threads of a warp.
+constexpr int64_t warpSize = 32;
+
+/// Bytes of shared memory that a block has without asking for more.
+constexpr int64_t staticSharedBytes = 48 * 1024;
+
 /// Unsigned arithmetic that folds as it is written. What lies inside a page or
 /// a row is `i32`; what may be as large as memory is `index`.
 class Arith {

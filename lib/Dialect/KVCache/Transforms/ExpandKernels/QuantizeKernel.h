@@ -108,7 +108,7 @@ private:
     return convertFloat(*b, vector, b->getF32Type());
   }
   Value largestOfCell(const Cell &cell, Value amax);
-  Stretch codes() const { return {0, layout.getQuantizedSize()}; }
+  ElementRange codes() const { return {0, layout.getQuantizedSize()}; }
 
   ImplicitLocOpBuilder &host;
   const QuantizeRequest &request;

@@ -86,7 +86,7 @@ Value RowElements::orElse(Value condition, function_ref<Value()> then,
 }
 
 Value RowElements::load(const Head &head, Value element, int64_t lanes,
-                        Stretch within, Value condition) const {
+                        ElementRange within, Value condition) const {
   Value otherwise;
   VectorType type = this->type(lanes);
   if (condition) {
@@ -113,9 +113,9 @@ static Value f32(ImplicitLocOpBuilder &b, double number) {
   return arith::ConstantOp::create(b, b.getF32FloatAttr(number));
 }
 
-void RowElements::normalise(Head &head, Stretch within,
+void RowElements::normalise(Head &head, ElementRange within,
                             const LaneGroup &group) const {
-  if (!norm || !norm->stretch().meets(within))
+  if (!norm || !norm->range().meets(within))
     return;
   Arith arith(b);
   int64_t lanes = maxAccessBytes / tensor.elementBytes();
@@ -154,32 +154,32 @@ void RowElements::normalise(Head &head, Stretch within,
 }
 
 /// Whether vectors of `lanes` elements lie wholly inside or outside of
-/// `stretch`, which starts at a multiple of them.
-static bool isCutInto(Stretch stretch, int64_t lanes) {
-  return stretch.begin % lanes == 0 && stretch.end % lanes == 0;
+/// `range`, which starts at a multiple of them.
+static bool isCutInto(ElementRange range, int64_t lanes) {
+  return range.begin % lanes == 0 && range.end % lanes == 0;
 }
 
-/// An i1 that says whether an element of `within` lies in `stretch`, or null
+/// An i1 that says whether an element of `within` lies in `range`, or null
 /// where all do.
-static Value isInside(Arith &arith, Value element, Stretch stretch,
-                      Stretch within) {
+static Value isInside(Arith &arith, Value element, ElementRange range,
+                      ElementRange within) {
   Value inside;
-  if (within.begin < stretch.begin)
-    inside = arith.less(arith.i32(stretch.begin - 1), element);
-  if (stretch.end < within.end)
-    inside = arith.both(inside, arith.less(element, arith.i32(stretch.end)));
+  if (within.begin < range.begin)
+    inside = arith.less(arith.i32(range.begin - 1), element);
+  if (range.end < within.end)
+    inside = arith.both(inside, arith.less(element, arith.i32(range.end)));
   return inside;
 }
 
 Value RowElements::loadNormalised(const Head &head, Value element,
-                                  int64_t lanes, Stretch within) const {
+                                  int64_t lanes, ElementRange within) const {
   Value numbers =
       convertFloat(b, loadStored(head, element, lanes), b.getF32Type());
-  if (!norm || !norm->stretch().meets(within))
+  if (!norm || !norm->range().meets(within))
     return numbers;
   Arith arith(b);
   return orElse(
-      isInside(arith, element, norm->stretch(), within),
+      isInside(arith, element, norm->range(), within),
       [&]() -> Value {
         Value weight = norm->weight.loadF32(b, {}, norm->count, element, lanes);
         double offset = norm->attr.getWeightOffset().convertToDouble();
@@ -200,10 +200,10 @@ Value RowElements::loadNormalised(const Head &head, Value element,
 //===----------------------------------------------------------------------===//
 
 Value RowElements::loadTurned(const Head &head, Value element, int64_t lanes,
-                              Stretch within) const {
-  bool isCut = !norm || isCutInto(norm->stretch(), lanes);
+                              ElementRange within) const {
+  bool isCut = !norm || isCutInto(norm->range(), lanes);
   if (rotation)
-    isCut &= isCutInto(rotation->stretch(), lanes) &&
+    isCut &= isCutInto(rotation->range(), lanes) &&
              (rotation->attr.getStyle() == RotationStyle::interleaved ||
               rotation->columns % lanes == 0);
   Arith arith(b);
@@ -216,10 +216,10 @@ Value RowElements::loadTurned(const Head &head, Value element, int64_t lanes,
     return vector::FromElementsOp::create(b, type(lanes), numbers);
   }
   Value numbers = loadNormalised(head, element, lanes, within);
-  if (!rotation || !rotation->stretch().meets(within))
+  if (!rotation || !rotation->range().meets(within))
     return numbers;
   return orElse(
-      isInside(arith, element, rotation->stretch(), within),
+      isInside(arith, element, rotation->range(), within),
       [&] {
         bool areNeighbours =
             rotation->attr.getStyle() == RotationStyle::interleaved &&
@@ -281,7 +281,7 @@ Value RowElements::turnHalves(const Head &head, Value element,
   };
   Value partner = choose(arith::AddIOp::create(b, element, distance),
                          arith::SubIOp::create(b, element, distance));
-  Value others = loadNormalised(head, partner, lanes, rotation->stretch());
+  Value others = loadNormalised(head, partner, lanes, rotation->range());
   auto load = [&](const AlignedTensor &table) {
     return table.loadF32(b, {head.position}, columns, column, lanes);
   };

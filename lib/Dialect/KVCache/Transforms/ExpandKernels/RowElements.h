@@ -13,13 +13,13 @@
 namespace mlir::kvcache {
 
 /// Elements of a head: from `begin` to before `end`.
-struct Stretch {
+struct ElementRange {
   int64_t begin, end;
 
-  bool meets(Stretch other) const {
+  bool meets(ElementRange other) const {
     return begin < other.end && other.begin < end;
   }
-  bool holds(Stretch other) const {
+  bool holds(ElementRange other) const {
     return begin <= other.begin && other.end <= end;
   }
 };
@@ -43,7 +43,7 @@ struct Rotation {
   AlignedTensor cos, sin;
   int64_t columns;
 
-  Stretch stretch() const {
+  ElementRange range() const {
     return {attr.getStart(), attr.getStart() + 2 * columns};
   }
 };
@@ -54,7 +54,7 @@ struct Normalisation {
   AlignedTensor weight;
   int64_t count;
 
-  Stretch stretch() const { return {0, count}; }
+  ElementRange range() const { return {0, count}; }
 };
 
 /// The rows, `heads` heads of `headSize` elements, of a tensor of floats, and
@@ -88,21 +88,21 @@ public:
 
   /// Sets the norm's factor of `head`, if there is a norm and it meets
   /// `within`; all lanes of `group` have the same head.
-  void normalise(Head &head, Stretch within, const LaneGroup &group) const;
+  void normalise(Head &head, ElementRange within, const LaneGroup &group) const;
 
   /// `lanes` elements from `element` (`i32`, a multiple of `lanes`, in
   /// `within`) on; of packed rows elements may count on over heads where
   /// nothing is made of them. Where `condition` (an i1, or null for always)
   /// does not hold they are NaN, and nothing is read.
-  Value load(const Head &head, Value element, int64_t lanes, Stretch within,
-             Value condition) const;
+  Value load(const Head &head, Value element, int64_t lanes,
+             ElementRange within, Value condition) const;
 
 private:
   Value loadStored(const Head &head, Value element, int64_t lanes) const;
   Value loadNormalised(const Head &head, Value element, int64_t lanes,
-                       Stretch within) const;
+                       ElementRange within) const;
   Value loadTurned(const Head &head, Value element, int64_t lanes,
-                   Stretch within) const;
+                   ElementRange within) const;
   Value turnNeighbours(const Head &head, Value element, Value numbers) const;
   Value turnHalves(const Head &head, Value element, Value numbers) const;
   Value orElse(Value condition, function_ref<Value()> then,

@@ -33,8 +33,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-static constexpr double log2e = 1.4426950408889634;
-
 MLADecodeKernel::MLADecodeKernel(ImplicitLocOpBuilder &host, MLADecodeOp op,
                                  Tuning tuning)
     : host(host), op(op), tuning(tuning),

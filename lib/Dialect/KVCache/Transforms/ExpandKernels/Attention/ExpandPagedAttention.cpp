@@ -45,14 +45,9 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-static constexpr double log2e = 1.4426950408889634;
-
 /// Registers for keys, values, queries and sums up to which the next tile is
 /// loaded while one is multiplied.
 static constexpr int64_t prefetchWords = 190;
-
-/// Memory that blocks share without asking for more.
-static constexpr int64_t sharedBytes = 48 * 1024;
 
 PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
                                            PagedAttentionOp op, Tuning tuning,
@@ -375,7 +370,7 @@ LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
   }
   // Warps leave their sums in shared memory.
   int64_t rows = op.getGroup() > 8 ? 16 : 8;
-  int64_t most = sharedBytes / (rows * (layout.getHeadSize() + 2) * 4);
+  int64_t most = staticSharedBytes / (rows * (layout.getHeadSize() + 2) * 4);
   tuning.threads =
       Warp::lanes * std::clamp<int64_t>(tuning.threads / Warp::lanes, 1, most);
   // Three blocks of 128 threads leave 168 registers for each: enough for heads

@@ -19,10 +19,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
-/// As in kvcache.paged_attention.
-static constexpr double lag = 8, leastLog = -100;
-
 /// Puts scores of the warp's eight tokens, times the scales of these, to shared
 /// memory, and logarithms of the scales.
 void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
@@ -52,7 +48,7 @@ void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
     if (layout.isQuantized()) {
       sums[i] = math.mul(sums[i], scales[i]);
       sums[2 + i] = math.mul(sums[2 + i], scales[i]);
-      log = math.maxOrNaN(math.log2(scales[i]), math.number(leastLog));
+      log = math.maxOrNaN(math.log2(scales[i]), math.number(leastScaleLog));
     }
     if (isSparse) {
       Value none = math.number(-infinity);
@@ -114,9 +110,9 @@ void MLADecodeKernel::rescale(State &state, ArrayRef<Value> largest) {
   FastMath math(*b);
   Value needed;
   for (int64_t row = 0; row < 2; ++row) {
-    Value more =
-        arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, largest[row],
-                              math.add(state.maximum[row], math.number(lag)));
+    Value more = arith::CmpFOp::create(
+        *b, arith::CmpFPredicate::OGT, largest[row],
+        math.add(state.maximum[row], math.number(maximumLag)));
     needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
   }
   Values old;

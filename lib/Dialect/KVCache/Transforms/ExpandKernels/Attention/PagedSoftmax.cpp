@@ -16,15 +16,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-static constexpr double log2e = 1.4426950408889634;
-static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// A maximum may lag behind by so much (base 2) before sums are scaled anew.
-static constexpr double lag = 8;
-
-/// The least logarithm of a scale of values.
-static constexpr double leastLog = -100;
-
 Value PagedAttentionKernel::rowInGroup(int64_t row) {
   Arith arith(*b);
   return isCode ? arith.add(arith.mul(warp->column, 2), row) : warp->row;
@@ -159,8 +150,9 @@ void PagedAttentionKernel::rescale(Sums &sums, ArrayRef<Value> largest) {
   FastMath math(*b);
   Value needed;
   for (auto [maximum, now] : llvm::zip(sums.maximum, largest)) {
-    Value more = arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, now,
-                                       math.add(maximum, math.number(lag)));
+    Value more =
+        arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, now,
+                              math.add(maximum, math.number(maximumLag)));
     needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
   }
   Values old = flatten(sums);
@@ -231,7 +223,7 @@ PagedAttentionKernel::weights(Sums &sums, SmallVector<Values> &scores,
       Value most;
       for (int64_t granule = 0; granule < granules; ++granule) {
         Value scale = math.absolute(valueScales[token * granules + granule]);
-        Value log = math.maxOrNaN(math.log2(scale), math.number(leastLog));
+        Value log = math.maxOrNaN(math.log2(scale), math.number(leastScaleLog));
         logs.push_back(log);
         most = most ? math.max(most, log) : log;
       }

@@ -21,8 +21,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-static constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
-
 /// Blocks that keep a device busy: four of 128 threads on each of 132
 /// multiprocessors.
 static constexpr int64_t wantedBlocks = 528;
@@ -141,9 +139,7 @@ void RowResults::finish(ImplicitLocOpBuilder &b, Value token, Value head,
     Value natural =
         math.mul(math.add(maximum, math.log2(sum)), math.number(ln2));
     // A row without keys has no maximum to speak of.
-    natural = math.select(isEmpty,
-                          math.number(-std::numeric_limits<double>::infinity()),
-                          natural);
+    natural = math.select(isEmpty, math.number(-infinity), natural);
     Value offset = arith.add(arith.mul(token, lse.strides[0]), head);
     Value view = ByteViewOp::create(b, MemRefType::get({1}, b.getF32Type()),
                                     lse.base, arith.mul(offset, 4));

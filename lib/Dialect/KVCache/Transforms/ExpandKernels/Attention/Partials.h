@@ -20,6 +20,12 @@ namespace mlir::kvcache {
 /// Smaller than the exponents that rows have, but not infinite.
 constexpr double noMaximum = -1.0e30;
 
+/// A maximum may lag behind by so much (base 2) before sums are scaled anew.
+constexpr double maximumLag = 8;
+
+/// The least logarithm (base 2) of a scale of values.
+constexpr double leastScaleLog = -100;
+
 /// Elements of a row that lie side by side, from element `first` (`i32`) on.
 struct RowRun {
   Value first;

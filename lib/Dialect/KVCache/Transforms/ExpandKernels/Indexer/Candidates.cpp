@@ -20,7 +20,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-static constexpr int64_t warpSize = 32;
 /// Bins of a selection's step, and digits of a number: 11, 11 and 10 bits.
 static constexpr int64_t numBins = 2048, digits = 3;
 static constexpr int64_t vectorBins = 4;

@@ -13,8 +13,12 @@
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_FASTMATH_H
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <limits>
 
 namespace mlir::kvcache {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
 
 class FastMath {
 public:
