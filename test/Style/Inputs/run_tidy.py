@@ -4,14 +4,28 @@ import argparse
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
+
+
+def split_unity(command):
+    """Of a file that only includes sources (CMAKE_UNITY_BUILD) a command of each."""
+    path = command["file"]
+    if os.path.basename(os.path.dirname(path)) != "Unity":
+        return [command]
+    with open(path, encoding="utf-8") as file:
+        sources = re.findall(r'^#include "(.*)"$', file.read(), re.MULTILINE)
+    return [
+        {**command, "file": source, "command": command["command"].replace(path, source)}
+        for source in sources
+    ]
 
 
 def compile_commands(source, build):
     """The command of each file under lib/ and tools/, of several the first."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        commands = json.load(file)
+        commands = [one for command in json.load(file) for one in split_unity(command)]
     folders = tuple(os.path.join(os.path.realpath(source), name, "") for name in ("lib", "tools"))
     found = {}
     for command in commands:
