@@ -15,6 +15,7 @@
 #include "Destinations.h"
 #include "GatherKernel.h"
 #include "RowUnits.h"
+#include "Tiles/Branch.h"
 #include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -322,16 +323,26 @@ void GatherKernel::copyColumn(const Column &column, const GatherPage &page,
     // From step to step of all threads, so that warps stay together: whole
     // ones, then what is left.
     state.row = arith.i32(0);
-    auto copySteps = [&](int64_t count, bool isWhole) {
-      int64_t step = count * rowStep;
-      state = whileRows(state, isWhole ? step - 1 : 0, step, page.copied,
-                        [&](Value row, Value doubts) {
-                          return copyStaged(*stage, column, page, row, count,
-                                            isWhole, doubts);
-                        });
+    auto copySteps = [&](Value row, bool isWhole, Value doubts) {
+      return copyStaged(*stage, column, page, row, isWhole, doubts);
     };
-    copySteps(together, /*isWhole=*/true);
-    copySteps(std::min(together, fewRows), /*isWhole=*/false);
+    int64_t step = together * rowStep;
+    state = whileRows(state, step - 1, step, page.copied,
+                      [&](Value row, Value doubts) {
+                        return copySteps(row, /*isWhole=*/true, doubts);
+                      });
+    SmallVector<Value> doubts;
+    if (state.doubts)
+      doubts.push_back(state.doubts);
+    doubts = emitIfElse(
+        b, arith.less(state.row, page.copied), ValueRange(doubts).getTypes(),
+        [&] {
+          Value last = copySteps(state.row, /*isWhole=*/false, state.doubts);
+          return last ? SmallVector<Value>{last} : SmallVector<Value>();
+        },
+        [&] { return doubts; });
+    if (state.doubts)
+      state.doubts = doubts.front();
     // The first of the thread's rows that hold no token.
     Value end = b.createOrFold<arith::MaxUIOp>(page.copied, firstRow);
     Value whole = arith.ceilDiv(arith.sub(end, firstRow), rowStep);

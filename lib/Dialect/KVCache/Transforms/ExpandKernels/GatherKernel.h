@@ -24,9 +24,6 @@ public:
   void emit();
 
 private:
-  /// Rows in flight where there are not as many as a thread takes at a time.
-  static constexpr int64_t fewRows = 4;
-
   /// The vector of a row that is a thread's.
   struct Column {
     Stretch stretch;
@@ -72,11 +69,12 @@ private:
   bool isStaged(const Stretch &stretch, int64_t rows) const;
   Stage makeStage(const Column &column, const GatherPage &page, Value firstRow,
                   int64_t rowStep, int64_t rows);
-  /// Copies `rows` rows of the thread's of the step that starts at row `step`
-  /// (`i32`): of a whole step, or those that hold tokens.
+  /// Copies the thread's rows of the step that starts at row `step` (`i32`).
+  /// Where the step is not whole, rows without a token are taken to be the last
+  /// one that has one, which is written again: that costs less than to branch.
   Value copyStaged(const Stage &stage, const Column &column,
-                   const GatherPage &page, Value step, int64_t rows,
-                   bool isWhole, Value doubts);
+                   const GatherPage &page, Value step, bool isWhole,
+                   Value doubts);
   /// The scales of a row for the halves of a pair, or one for both.
   SmallVector<SmallVector<Value>>
   loadPairScales(const Stage &stage, const GatherPage &page, Value row);

@@ -9,7 +9,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -86,68 +85,35 @@ GatherKernel::loadPairScales(const Stage &stage, const GatherPage &page,
 }
 
 Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
-                               const GatherPage &page, Value step,
-                               int64_t count, bool isWhole, Value doubts) {
+                               const GatherPage &page, Value step, bool isWhole,
+                               Value doubts) {
   ImplicitLocOpBuilder &b = *this->b;
   Arith arith(b);
   int64_t rowSize = cut.threads() * column.stretch.lanes;
   bool together = stage.loadsTogether && layout.isQuantized();
-  SmallVector<Value> rows, exist, codes;
+  SmallVector<Value> rows, codes;
   SmallVector<SmallVector<Value>> scales;
-  for (int64_t i = 0; i < count; ++i) {
-    Value row = arith.add(arith.add(step, stage.firstRow), i * stage.rowStep);
+  auto held = [&](Value row) {
+    return isWhole ? row
+                   : arith.minimum(row, arith.sub(page.copied, arith.i32(1)));
+  };
+  for (int64_t i = 0; i < stage.rows; ++i) {
+    Value row =
+        held(arith.add(arith.add(step, stage.firstRow), i * stage.rowStep));
     rows.push_back(row);
-    if (isWhole) {
-      exist.push_back(Value());
-      codes.push_back(loadCodes(column, page, row));
-      if (!together)
-        llvm::append_range(scales, loadPairScales(stage, page, row));
-      continue;
-    }
-    // Of rows without a token nothing is read. Lanes of a pair have one row.
-    exist.push_back(arith.less(row, page.copied));
-    SmallVector<size_t> sizes;
-    SmallVector<Type> types;
-    auto check = scf::IfOp::create(
-        b, exist.back(),
-        [&](OpBuilder &nested, Location) {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPoint(nested.getInsertionBlock(),
-                              nested.getInsertionPoint());
-          SmallVector<Value> loaded = {loadCodes(column, page, row)};
-          if (!together)
-            for (ArrayRef<Value> part : loadPairScales(stage, page, row)) {
-              sizes.push_back(part.size());
-              llvm::append_range(loaded, part);
-            }
-          llvm::append_range(types, ValueRange(loaded).getTypes());
-          scf::YieldOp::create(b, loaded);
-        },
-        [&](OpBuilder &nested, Location loc) {
-          SmallVector<Value> none;
-          for (Type type : types)
-            none.push_back(arith::ConstantOp::create(
-                nested, loc, cast<TypedAttr>(nested.getZeroAttr(type))));
-          scf::YieldOp::create(nested, loc, none);
-        });
-    ValueRange results = check.getResults();
-    codes.push_back(results.front());
-    results = results.drop_front();
-    for (size_t size : sizes) {
-      scales.push_back(SmallVector<Value>(results.take_front(size)));
-      results = results.drop_front(size);
-    }
+    codes.push_back(loadCodes(column, page, row));
+    if (!together)
+      llvm::append_range(scales, loadPairScales(stage, page, row));
   }
   if (together) {
     // A lane reads the scale of a row, and tells those whose row it is.
     Value lane = arith::AndIOp::create(
         b, arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x)),
         arith.i32(warpSize - 1));
-    Value row = arith.add(step, arith.rem(lane, count * stage.rowStep));
-    if (!isWhole)
-      row = arith.minimum(row, arith.sub(page.copied, arith.i32(1)));
+    Value row =
+        held(arith.add(step, arith.rem(lane, stage.rows * stage.rowStep)));
     Value scale = loadScales(stage.parts.front(), page, row).front();
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = 0; i < stage.rows; ++i)
       scales.push_back({NVVM::ShflOp::create(
           b, b.getF32Type(), arith.i32(-1), scale,
           arith.add(stage.firstRow, i * stage.rowStep), arith.i32(warpSize - 1),
@@ -166,16 +132,14 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
   NVVM::SyncWarpOp::create(b, all);
   auto type =
       VectorType::get({stage.half->lanes}, stage.half->shape.storageType);
-  for (int64_t number = 0; number < count; ++number)
-    emitIf(b, exist[number], [&] {
-      for (auto [half, part] : llvm::enumerate(stage.parts)) {
-        Value code = vector::LoadOp::create(
-            b, type, stage.memory, ValueRange{place(stage.reads[half], number)},
-            /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes / 2));
-        size_t scale = stage.oneScale ? number : 2 * number + half;
-        store(part, rows[number],
-              convert(part, code, scales[scale], /*exact=*/false));
-      }
-    });
+  for (int64_t number = 0; number < stage.rows; ++number)
+    for (auto [half, part] : llvm::enumerate(stage.parts)) {
+      Value code = vector::LoadOp::create(
+          b, type, stage.memory, ValueRange{place(stage.reads[half], number)},
+          /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes / 2));
+      size_t scale = stage.oneScale ? number : 2 * number + half;
+      store(part, rows[number],
+            convert(part, code, scales[scale], /*exact=*/false));
+    }
   return addDoubts(doubts, codes, scales);
 }

@@ -329,7 +329,8 @@ SmallVector<Value> ScoreTiles::lookUp(Value start, ValueRange before) {
   if (!checksBlocks) {
     if (before.empty() || layout.getPageSize() % (2 * tokens) != 0)
       return onlyIf(isThere, types, find);
-    // Tiles of one page follow one another.
+    // Tiles of one page follow one another. Where a page begins its lowest bit
+    // changes (elsewhere, too, where pages are no power of two).
     int64_t pageSize = layout.getPageSize();
     Value previous = arith.sub(start, arith.i32(tokens));
     Value isFirst = arith::CmpIOp::create(
