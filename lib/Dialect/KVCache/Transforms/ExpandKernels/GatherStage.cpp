@@ -84,6 +84,33 @@ GatherKernel::loadPairScales(const Stage &stage, const GatherPage &page,
   return scales;
 }
 
+Value GatherKernel::startOf(const Column &column, const GatherPage &page) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  const PoolLayout &pool = column.stretch.shape;
+  auto byte = MemRefType::get({}, b.getI8Type());
+  Value start =
+      PagePtrOp::create(b, byte, operandOf(b, cache, Pool::values), page.block);
+  Value inRow = arith.add(arith.mul(column.head, pool.headBytes),
+                          arith.mul(column.storage, pool.storageBytes));
+  return ByteViewOp::create(b, byte, start,
+                            arith.toIndex(arith.add(inRow, pool.firstByte)));
+}
+
+Value GatherKernel::loadFrom(Value start, const Column &column, Value row) {
+  ImplicitLocOpBuilder &b = *this->b;
+  Arith arith(b);
+  const Stretch &stretch = column.stretch;
+  Type type = stretch.shape.storageType;
+  Value view = ByteViewOp::create(
+      b, MemRefType::get({stretch.lanes}, type), start,
+      arith.mul(arith.toIndex(row), stretch.shape.slotBytes));
+  return vector::LoadOp::create(b, VectorType::get({stretch.lanes}, type), view,
+                                ValueRange{arith.index(0)},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(stretch.poolAlignment()));
+}
+
 Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
                                const GatherPage &page, Value step, bool isWhole,
                                Value doubts) {
@@ -97,11 +124,17 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
     return isWhole ? row
                    : arith.minimum(row, arith.sub(page.copied, arith.i32(1)));
   };
+  // Where rows are no constants apart, what is the lane's alone comes first:
+  // then a row is one multiplication from there.
+  Value start;
+  if (!isWhole)
+    start = startOf(column, page);
   for (int64_t i = 0; i < stage.rows; ++i) {
     Value row =
         held(arith.add(arith.add(step, stage.firstRow), i * stage.rowStep));
     rows.push_back(row);
-    codes.push_back(loadCodes(column, page, row));
+    codes.push_back(isWhole ? loadCodes(column, page, row)
+                            : loadFrom(start, column, row));
     if (!together)
       llvm::append_range(scales, loadPairScales(stage, page, row));
   }

@@ -275,7 +275,7 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   for (Value &sum : sums.output)
     if (isCode)
       sum = math.mul(sum, unit);
-  if (tokenWarps == 1)
+  if (sharesScales)
     storeOwn(sums, rows, head, part);
   else
     merge(sums, rows, head, part);
