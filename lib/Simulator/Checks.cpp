@@ -44,6 +44,7 @@ void ptxsim::resetShadow(Block &block) {
     return;
   SharedShadow &shadow = *block.shadow;
   std::fill(shadow.written.begin(), shadow.written.end(), 0);
+  shadow.places.clear();
   const Launch &launch = *block.launch;
   if (launch.program->usesReservedShared && !shadow.written.empty())
     std::fill_n(shadow.written.begin() + launch.reservedShared,

@@ -4,8 +4,9 @@
 // clocks of a cluster's warps. Barriers join them. An mbarrier, and every place
 // that strong accesses use, passes on what was released to it: by an access
 // that releases, or by one behind a fence; to one that acquires, or to what
-// comes behind the next fence. All lanes of a warp count as one here, which can
-// hide a race but not invent one.
+// comes behind the next fence. All lanes of a warp count as one here, and an
+// access behind a fence passes on what the warp saw after the fence, too: that
+// can hide a race but not invent one.
 #include "Checks.h"
 
 #include <algorithm>

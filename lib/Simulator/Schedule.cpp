@@ -339,6 +339,7 @@ void Runner::beginBlock(Block &block) {
     uint32_t lanes = std::min(32u, launch.threadsPerBlock - first);
     warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warp.meet();
+    warp.fencedEpoch = warp.wideFencedEpoch = 0;
     warp.yield = false;
     warp.rotation = 0;
     warp.numGroups = 1;

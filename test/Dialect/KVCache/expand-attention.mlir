@@ -1,4 +1,5 @@
 // RUN: kvcache-opt %s --split-input-file --kvcache-expand-kernels --canonicalize --cse | FileCheck %s
+// RUN: kvcache-opt %s --split-input-file --kvcache-expand-kernels=threads=32 | FileCheck %s --check-prefix=WARP
 
 // Four query heads a head of the cache: a block has eight rows, of which decode
 // has four. Tiles that are seen as a whole: sixteen loads of 16 bytes ahead, the
@@ -119,6 +120,9 @@ func.func @window(%k: !kvcache.cache<key, #narrow>, %v: !kvcache.cache<value, #n
 
 // A block takes eight heads, one a warp: two warps load the scales of all, 16 bytes
 // a lane, and each warp reads those of its head.
+// Who says how many threads takes the other form.
+// WARP-LABEL: gpu.func @heads_paged_attention(
+// WARP-SAME: known_block_size = array<i32: 32, 1, 1>
 // CHECK-LABEL: gpu.module @heads_paged_attention {
 // CHECK: memref.global "private" @shared{{.*}} : memref<320xf32, 3>
 // CHECK: gpu.func @heads_paged_attention(

@@ -128,7 +128,7 @@ def make_runs(arguments):
     runs = []
     for chip in arguments.chip or ["sm_80"]:
         runner = Runner(arguments.build, chip, arguments.tool, arguments.keep,
-                        arguments.timeout, arguments.max_blocks)
+                        arguments.timeout, arguments.expand)
         runs.append((f"{chip}: ",
                      lambda case, runner=runner: run_case(case, runner)))
     return runs
@@ -147,8 +147,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--timeout", type=int, default=600, metavar="SECONDS",
                         help="for a run")
-    parser.add_argument("--max-blocks", type=int, default=0, metavar="N",
-                        help="blocks of a launch at most, so that kernels loop")
+    parser.add_argument("--expand", default="", metavar="OPTIONS",
+                        help="of kvcache-expand-kernels, as max-blocks=2")
     parser.add_argument("--keep", metavar="DIR",
                         help="keep programs and arrays there")
     parser.add_argument("--reference", action="store_true",

@@ -32,13 +32,13 @@ class Program:
 
 
 class Runner:
-    """Runs for `chip`; `tools` are the simulator's checks, `max_blocks` the blocks
-    of a launch at most (0: as many as there are)."""
+    """Runs for `chip`; `tools` are the simulator's checks, `expand` options of
+    kvcache-expand-kernels."""
 
-    def __init__(self, build, chip, tools="", keep=None, timeout=600, max_blocks=0):
+    def __init__(self, build, chip, tools="", keep=None, timeout=600, expand=""):
         self.tool = pathlib.Path(build) / "bin" / "kvcache-run"
         self.opt = pathlib.Path(build) / "bin" / "kvcache-opt"
-        self.max_blocks = max_blocks
+        self.expand = expand
         self.chip, self.tools, self.keep = chip, tools, keep
         self.timeout = timeout
 
@@ -93,9 +93,9 @@ class Runner:
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
                 (kept / "command").write_text(
                     " ".join(command).replace(str(folder), str(kept)) + "\n")
-            if self.max_blocks:
+            if self.expand:
                 self._call([str(self.opt), str(text), "-o", str(text),
-                            f"--kvcache-expand-kernels=max-blocks={self.max_blocks}"])
+                            f"--kvcache-expand-kernels={self.expand}"])
             self._call(command)
             results = {}
             for argument, array in program.arguments:

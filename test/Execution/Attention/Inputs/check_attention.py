@@ -211,7 +211,7 @@ def main():
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--longest", type=int, default=300)
     parser.add_argument("--keep")
-    parser.add_argument("--max-blocks", type=int, default=0)
+    parser.add_argument("--expand", default="")
     for name in ("D", "P", "g", "H"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--dtype")
@@ -219,7 +219,7 @@ def main():
                         choices=("attention", "mla_decode"))
     options = parser.parse_args()
     runner = Runner(options.build, options.chip, "all", options.keep,
-                    max_blocks=options.max_blocks)
+                    expand=options.expand)
     rng = np.random.default_rng(options.seed)
     lengths = [n for n in (0, 1, "P-1", "P", "P+1", 300, 4096)
                if not isinstance(n, int) or n <= options.longest]

@@ -32,7 +32,7 @@ LONG = [int(n) for n in sys.argv[6].split(",")] if len(sys.argv) > 6 else [300]
 def layout_of(rng):
     D = int(rng.choice([128, 128, 128, 64, 96, 16, 48, 112]))
     fields = {"dtype": "f8E4M3FN", "H": 1, "D": D, "L": int(rng.integers(1, 3)),
-              "P": int(rng.choice([64, 64, 1, 3, 8, 16, 32, 61, 128, 40])),
+              "P": int(rng.choice([64, 192, 1, 3, 8, 16, 32, 61, 128, 40])),
               "is_mla": bool(rng.random() < 0.7),
               "scale_dtype": str(rng.choice(["f32", "f32", "bf16", "f16"])), "g": D,
               "placement": str(rng.choice(["pool", "pool", "page_split", "inline"]))}

@@ -61,8 +61,6 @@ struct ExpandKernelsPass
       if (op->hasTrait<KernelOpTrait>())
         ops.push_back(op);
     });
-    // Collections whose columns were checked.
-    llvm::SmallPtrSet<Operation *, 4> checked;
     for (Operation *op : ops) {
       if (op->getParentOfType<gpu::GPUModuleOp>() ||
           op->getParentOfType<gpu::LaunchOp>()) {
@@ -70,7 +68,7 @@ struct ExpandKernelsPass
         return signalPassFailure();
       }
       if (op->hasAttr(instrumentAttrName))
-        emitInputChecks(op, tuning({128, 1, 0}), checked);
+        emitInputChecks(op, tuning({128, 1, 0}));
       if (failed(expand(op)))
         return signalPassFailure();
       op->erase();
@@ -99,7 +97,7 @@ struct ExpandKernelsPass
           return expandMLADecode(op, tuning({128, 1, 0}));
         })
         .Case([&](PagedAttentionOp op) {
-          return expandPagedAttention(op, tuning({128, 1, 0}));
+          return expandPagedAttention(op, tuning({0, 1, 0}));
         })
         .Case([&](ClearPagesOp op) { return expandClearPages(op, pages); })
         .Case([&](CompactOp op) { return expandCompact(op, pages); })

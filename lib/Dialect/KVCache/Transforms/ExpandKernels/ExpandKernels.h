@@ -25,6 +25,7 @@ struct Tuning {
 LogicalResult expandCheckRows(CheckRowsOp op, Tuning tuning);
 LogicalResult expandAppend(AppendOp op, Tuning overrides);
 LogicalResult expandGather(GatherOp op, Tuning overrides);
+/// `threads` 0: as many as the form takes that suits the layout.
 LogicalResult expandPagedAttention(PagedAttentionOp op, Tuning tuning);
 LogicalResult expandMLADecode(MLADecodeOp op, Tuning tuning);
 LogicalResult expandClearPages(ClearPagesOp op, Tuning defaults);

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -239,16 +238,15 @@ void checkAlignment(ImplicitLocOpBuilder &host, Operation *op) {
 
 } // namespace
 
-void mlir::kvcache::emitInputChecks(
-    Operation *op, Tuning tuning,
-    llvm::SmallPtrSetImpl<Operation *> &collections) {
+void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
   checkAlignment(host, op);
+  // Keys and values are of one collection as a rule.
+  llvm::SmallPtrSet<Operation *, 2> collections;
   for (Value operand : op->getOperands())
-    if (isa<CacheType, CollectionType>(operand.getType()))
+    if (isa<CacheType>(operand.getType()))
       if (Operation *collection = getCollectionOp(operand))
-        if (collections.insert(collection).second &&
-            isa<CacheType>(operand.getType()))
+        if (collections.insert(collection).second)
           ListCheck(op, tuning).checkColumns(operand);
 
   auto offsets = [&](Value list, Value tensor) {

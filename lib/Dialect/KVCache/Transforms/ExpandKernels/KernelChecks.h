@@ -44,9 +44,8 @@ private:
 /// Emits checks before `op`, which `kvcache-instrument` has marked: of
 /// addresses on the host, and kernels that look at lists on the device, offsets
 /// and lengths against the rows there are, and the longest sequence against the
-/// table's columns, once for each of `collections`.
-void emitInputChecks(Operation *op, Tuning tuning,
-                     llvm::SmallPtrSetImpl<Operation *> &collections);
+/// table's columns.
+void emitInputChecks(Operation *op, Tuning tuning);
 
 /// Emits kernels that check that the pairs in `lists`, as `IdList` takes them,
 /// have no item in common but sources.

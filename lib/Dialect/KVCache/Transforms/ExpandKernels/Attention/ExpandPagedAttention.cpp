@@ -9,7 +9,7 @@
 // own, and are merged at the end; several blocks may share the tokens of their
 // rows.
 //
-// Nothing goes through shared memory until then. Scores S = Q K^T: keys are
+// Keys and values do not go through shared memory. Scores S = Q K^T: keys are
 // fragment B as they lie in memory, the elements of heads in an order that
 // suits both sides. The result has in each lane what P^T is as fragment B of
 // O^T = V^T P^T, for which pairs of values of two tokens are put together.
@@ -345,14 +345,15 @@ void PagedAttentionKernel::emit() {
   results->combine(host, op, parts, tuning.maxBlocks);
 }
 
-/// Whether blocks take eight heads. Without a workspace too few would be left,
-/// and heads beyond 128 elements leave no registers.
+/// Whether blocks take eight heads where nobody says how many threads. Without
+/// a workspace too few would be left, and heads beyond 128 elements leave no
+/// registers.
 static bool takesHeads(PagedAttentionOp op) {
   auto suits = [](Value cache) {
     return SharedScales::suits(kvcache::getLayout(cache.getType()));
   };
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
-  return op.getWorkspace() && !op.getTuningAttr() && op.getGroup() <= 8 &&
+  return op.getWorkspace() && op.getGroup() <= 8 &&
          layout.getDtype().getIntOrFloatBitWidth() == 8 &&
          layout.getHeadSize() <= 128 && suits(op.getKeys()) &&
          suits(op.getValues());
@@ -363,11 +364,13 @@ LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
-  if (takesHeads(op)) {
+  if (tuning.threads == 0 && takesHeads(op)) {
     tuning.threads = SharedScales::heads * Warp::lanes;
     PagedAttentionKernel(host, op, tuning, /*sharesScales=*/true).emit();
     return success();
   }
+  if (tuning.threads == 0)
+    tuning.threads = 128;
   // Warps leave their sums in shared memory.
   int64_t rows = op.getGroup() > 8 ? 16 : 8;
   int64_t most = staticSharedBytes / (rows * (layout.getHeadSize() + 2) * 4);

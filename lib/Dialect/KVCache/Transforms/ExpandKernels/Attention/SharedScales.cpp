@@ -7,7 +7,8 @@
 // Of a tile the lanes of a loading warp have half of the heads of a token each:
 // `4 * granules` numbers that lie side by side. In shared memory the tokens of
 // a head and granule do, twenty places from head to head, so that writers, who
-// have all tokens and two heads at a time, and readers each meet all banks.
+// have all tokens and two heads at a time, meet all banks; readers have some
+// tokens of one head.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>

@@ -18,7 +18,8 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// A block has a stretch of the keys of one row, and its warps take turns.
+/// A block has a stretch of the keys of one row, and each of its warps a part
+/// of that.
 static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
                        const ScoreInputs &inputs, Value scores, Tuning tuning,
                        int64_t alignment) {

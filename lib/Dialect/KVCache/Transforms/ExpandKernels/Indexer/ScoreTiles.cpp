@@ -7,7 +7,6 @@
 #include "ScoreTiles.h"
 
 #include "../Destinations.h"
-#include "../PageWork.h"
 #include "../PairOrder.h"
 #include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
@@ -329,14 +328,14 @@ SmallVector<Value> ScoreTiles::lookUp(Value start, ValueRange before) {
   if (!checksBlocks) {
     if (before.empty() || layout.getPageSize() % (2 * tokens) != 0)
       return onlyIf(isThere, types, find);
-    // Tiles of one page follow one another. Where a page begins its lowest bit
-    // changes (elsewhere, too, where pages are no power of two).
+    // Tiles of one page follow one another. Where a page begins the lowest bit
+    // of its size changes, if not only there: sizes may be no power of two.
     int64_t pageSize = layout.getPageSize();
     Value previous = arith.sub(start, arith.i32(tokens));
     Value isFirst = arith::CmpIOp::create(
         b, arith::CmpIPredicate::ne,
         arith::AndIOp::create(b, arith::XOrIOp::create(b, start, previous),
-                              arith.i32(pageSize)),
+                              arith.i32(pageSize & -pageSize)),
         arith.i32(0));
     return emitIfElse(b, arith.both(isThere, isFirst), types, find,
                       [&] { return llvm::to_vector_of<Value>(before); });
