@@ -4,9 +4,9 @@
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
 
 // A block a page, 36 vectors a row and 4 rows at a time, eight of them in
-// flight. One lookup of each table serves the page. Rows that are not enough for
-// that follow, then, with care, those that may be wrong. Rows past the length
-// are 0.
+// flight. One lookup of each table serves the page. What is left is held to the
+// last row and copied the same way; then come, with care, rows that may be
+// wrong. Rows past the length are 0.
 
 // CHECK-LABEL: gpu.module @own_gather
 // CHECK: memref.global "private" @shared : memref<18432xf8E4M3FN, 3> = uninitialized {alignment = 16 : i64}
@@ -26,11 +26,13 @@
 // CHECK: vector.load {{.*}} {alignment = 8 : i64} : memref<18432xf8E4M3FN, 3>, vector<8xf8E4M3FN>
 // CHECK: arith.mulf {{.*}} fastmath<reassoc,nnan> : vector<8xf32>
 // CHECK: vector.store {{.*}} {alignment = 16 : i64} : memref<8xbf16>, vector<8xbf16>
-// CHECK: scf.while
-// CHECK-COUNT-4: kvcache.load_in_page {{.*}} -> vector<16xf8E4M3FN>
+// CHECK: scf.if
+// CHECK: kvcache.page_ptr
+// CHECK-COUNT-8: vector.load {{.*}} {alignment = 16 : i64} : memref<16xf8E4M3FN>, vector<16xf8E4M3FN>
 // CHECK: kvcache.load_in_page {{.*}} -> f32
-// CHECK-COUNT-4: nvvm.shfl.sync idx
-// CHECK-COUNT-8: vector.store {{.*}} {alignment = 16 : i64} : memref<8xbf16>, vector<8xbf16>
+// CHECK-COUNT-8: nvvm.shfl.sync idx
+// CHECK-NOT: scf.if
+// CHECK-COUNT-16: vector.store {{.*}} {alignment = 16 : i64} : memref<8xbf16>, vector<8xbf16>
 // CHECK: %[[LIMIT:.*]] = kvcache.scale_limit : f32
 // CHECK: scf.if
 // CHECK: scf.while
@@ -58,7 +60,7 @@
 // TUNED: known_block_size = array<i32: 36, 1, 1>
 // TUNED: scf.while
 // TUNED-COUNT-2: -> vector<16xf8E4M3FN>
-// TUNED: scf.while
+// TUNED: scf.if
 func.func @own(%k: !kvcache.cache<key, #mla>, %out: memref<?x?x1x576xbf16, strided<[?, ?, 576, 1], offset: ?>>) {
   kvcache.gather from(%k : !kvcache.cache<key, #mla>) into(%out : memref<?x?x1x576xbf16, strided<[?, ?, 576, 1], offset: ?>>)
   return
