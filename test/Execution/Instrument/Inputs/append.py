@@ -6,10 +6,12 @@ TABLE is JSON, the other two are lists; the pool has three blocks of four tokens
 """
 import json
 import pathlib
-import subprocess
 import sys
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Inputs"))
+from run_arrays import run_arrays  # noqa: E402
 
 PROGRAM = """
 #kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 8>, page_size = 4>
@@ -28,8 +30,6 @@ func.func @main({arguments}) {{
 
 
 def main(folder, table, sequences, positions, policy=""):
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     sequences, positions = json.loads(sequences), json.loads(positions)
     arrays = {
         "blocks": ("?x2x?x4x2x8xbf16", np.zeros((3, 2, 1, 4, 2, 8), np.uint16)),
@@ -40,21 +40,8 @@ def main(folder, table, sequences, positions, policy=""):
         "sequences": ("?xi32", np.array(sequences, np.uint32)),
         "positions": ("?xi32", np.array(positions, np.uint32)),
     }
-    command, register = ["kvcache-run", "--instrument"], []
-    for name, (shape, array) in arrays.items():
-        element = shape.rsplit("x", 1)[1]
-        register.append(
-            f"  %{name}_any = memref.cast %{name} : memref<{shape}> to memref<*x{element}>\n"
-            f"  gpu.host_register %{name}_any : memref<*x{element}>")
-        np.save(folder / f"{name}.npy", array)
-        command.append(f"--arg={folder / name}.npy")
-    program = folder / "append.mlir"
-    program.write_text(PROGRAM.format(
-        arguments=", ".join(f"%{n}: memref<{s}>" for n, (s, _) in arrays.items()),
-        register="\n".join(register), policy=policy))
-    run = subprocess.run([*command, program], capture_output=True, text=True)
-    print(f"status {run.returncode}")
-    print(run.stdout + run.stderr)
+    run_arrays(pathlib.Path(folder) / "append.mlir", PROGRAM, arrays, "--instrument",
+               policy=policy)
 
 
 main(*sys.argv[1:])

@@ -7,10 +7,12 @@ Four blocks of four tokens, two sequences of two pages; lists are JSON.
 """
 import json
 import pathlib
-import subprocess
 import sys
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Inputs"))
+from run_arrays import run_arrays  # noqa: E402
 
 PROGRAM = """
 #kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 32>, page_size = 4,
@@ -70,8 +72,6 @@ OPERATIONS = {
 
 
 def main(folder, name, *lists):
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     scales = np.ones((4, 2, 1, 4, 2, 2), np.float32)
     # Sequence 1, token 3, head 1, the second scale.
     scales[2, 0, 0, 3, 1, 1] = np.nan
@@ -100,21 +100,8 @@ def main(folder, name, *lists):
         key, values = given.split("=")
         shape, array = arrays[key]
         arrays[key] = shape, np.array(json.loads(values), array.dtype)
-    command, register = ["kvcache-run", "--instrument"], []
-    for number, (array_name, (shape, array)) in enumerate(arrays.items()):
-        element = shape.rsplit("x", 1)[1]
-        register.append(
-            f"  %{array_name}_any = memref.cast %{array_name} : memref<{shape}> to memref<*x{element}>\n"
-            f"  gpu.host_register %{array_name}_any : memref<*x{element}>")
-        np.save(folder / f"{array_name}.npy", array)
-        command.append(f"--arg={folder / array_name}.npy")
-    program = folder / "inputs.mlir"
-    program.write_text(PROGRAM.format(
-        arguments=", ".join(f"%{n}: memref<{s}>" for n, (s, _) in arrays.items()),
-        register="\n".join(register), operation=OPERATIONS[name]))
-    run = subprocess.run([*command, program], capture_output=True, text=True)
-    print(f"status {run.returncode}")
-    print(run.stdout + run.stderr)
+    run_arrays(pathlib.Path(folder) / "inputs.mlir", PROGRAM, arrays, "--instrument",
+               operation=OPERATIONS[name])
 
 
 main(*sys.argv[1:])

@@ -6,10 +6,12 @@ Three blocks of four tokens, two sequences of two pages, of which the second has
 block that is not there. OPTIONs are of kvcache-run.
 """
 import pathlib
-import subprocess
 import sys
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Inputs"))
+from run_arrays import run_arrays  # noqa: E402
 
 PROGRAM = """
 #kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 8>, page_size = 4>
@@ -80,8 +82,6 @@ OPERATIONS = {
 
 
 def main(folder, name, *options):
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     arrays = {
         "blocks": ("?x2x?x4x2x8xbf16", np.zeros((3, 2, 1, 4, 2, 8), np.uint16)),
         "codes": ("?x2x?x4x1x16xf8E4M3FN", np.zeros((3, 2, 1, 4, 1, 16), np.uint8)),
@@ -106,21 +106,8 @@ def main(folder, name, *options):
         "turned": ("?x1x16xf32", np.ones((3, 1, 16), np.float32)),
         "turned_out": ("?x1x16xf32", np.ones((3, 1, 16), np.float32)),
     }
-    command, register = ["kvcache-run", *options], []
-    for array_name, (shape, array) in arrays.items():
-        element = shape.rsplit("x", 1)[1]
-        register.append(
-            f"  %{array_name}_any = memref.cast %{array_name} : memref<{shape}> to memref<*x{element}>\n"
-            f"  gpu.host_register %{array_name}_any : memref<*x{element}>")
-        np.save(folder / f"{array_name}.npy", array)
-        command.append(f"--arg={folder / array_name}.npy")
-    program = folder / "traps.mlir"
-    program.write_text(PROGRAM.format(
-        arguments=", ".join(f"%{n}: memref<{s}>" for n, (s, _) in arrays.items()),
-        register="\n".join(register), operation=OPERATIONS[name]))
-    run = subprocess.run([*command, program], capture_output=True, text=True)
-    print(f"status {run.returncode}")
-    print(run.stdout + run.stderr)
+    run_arrays(pathlib.Path(folder) / "traps.mlir", PROGRAM, arrays, *options,
+               operation=OPERATIONS[name])
 
 
 main(*sys.argv[1:])
