@@ -471,7 +471,7 @@ Status CudaDevice::launch(Kernel &kernel, const LaunchConfig &config,
     attribute.id = cuda::launchClusterDimension;
     attribute.value.cluster = {u32(config.cluster->x), u32(config.cluster->y),
                                u32(config.cluster->z)};
-    cuda::LaunchConfig launch{{u32(g.x), u32(g.y), u32(g.z)},
+    cuda::KernelLaunch launch{{u32(g.x), u32(g.y), u32(g.z)},
                               {u32(b.x), u32(b.y), u32(b.z)},
                               u32(config.dynamicSharedBytes),
                               nullptr,

@@ -38,7 +38,7 @@ struct LaunchAttribute {
 };
 
 /// CUlaunchConfig.
-struct LaunchConfig {
+struct KernelLaunch {
   unsigned grid[3];
   unsigned block[3];
   unsigned dynamicSharedBytes;
@@ -91,7 +91,7 @@ struct Driver {
                        unsigned, unsigned, unsigned, StreamHandle, void **,
                        void **);
   /// Optional (driver 11.8).
-  Code (*launchKernelEx)(const LaunchConfig *, Function, void **, void **);
+  Code (*launchKernelEx)(const KernelLaunch *, Function, void **, void **);
   Code (*streamCreate)(StreamHandle *, unsigned);
   Code (*streamDestroy)(StreamHandle);
   Code (*streamSynchronize)(StreamHandle);
