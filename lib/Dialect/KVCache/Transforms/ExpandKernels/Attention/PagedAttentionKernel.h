@@ -44,7 +44,6 @@ private:
   };
 
   void emitTile(const QueryTile &rows, Value head, Value part);
-  void setRows(const QueryTile &rows, Values &tileRows);
   /// Tiles `first` to before `stop`, of tokens that all rows see.
   Sums walkWhole(Value first, Value stop, const Sums &initial);
   /// The other ones: `before` tiles from `first` on and those from `after` to
