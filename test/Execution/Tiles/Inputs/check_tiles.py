@@ -5,55 +5,21 @@ usage: check_tiles.py BUILD CHIP [BLOCK...]
 Prints a line a block; exit status 1 where one is wrong.
 """
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-import ml_dtypes
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "Cases"))
+
+import attention_blocks
+from block_runner import BF16, COLUMN, E4M3, LANE, ROW, BlockRunner, floats, halves
+from block_runner import require
+
 import numpy as np
-
-BF16, E4M3 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn
-LANE = np.arange(32)
-ROW, COLUMN = LANE // 4, LANE % 4
-
-
-def run(build, chip, block, words, outputs):
-    """Words `[count, threads]` of each thread, and what it makes of them."""
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        text = subprocess.run([build / "test/bin/kvcache-emit-tiles", block],
-                              capture_output=True, text=True, check=True).stdout
-        (folder / "in.mlir").write_text(text)
-        np.save(folder / "in.npy", np.ascontiguousarray(words, np.int32).ravel())
-        np.save(folder / "out.npy", np.zeros(outputs * words.shape[1], np.int32))
-        done = subprocess.run(
-            [build / "bin/kvcache-run", folder / "in.mlir", "--device=sim",
-             f"--chip={chip}", "--tool=all", f"--arg={folder}/in.npy",
-             f"--arg={folder}/out.npy", f"--out=1={folder}/result.npy"],
-            capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{block}: {done.stderr[:2000]}")
-        return np.load(folder / "result.npy").reshape(outputs, -1)
-
-
-def floats(words):
-    return np.ascontiguousarray(words, np.int32).view(np.float32)
-
-
-def halves(words, dtype):
-    """`[..., 2]` numbers of 16 bits."""
-    words = np.ascontiguousarray(words, np.int32)
-    return words.view(dtype).reshape(*words.shape, 2).astype(np.float64)
 
 
 def pack(numbers, dtype):
     """Words of the last dimension's pairs."""
     return np.ascontiguousarray(numbers.astype(dtype)).view(np.int32)[..., 0]
-
-
-def require(block, what, holds):
-    if not np.all(holds):
-        raise AssertionError(f"{block}: {what} is wrong in {np.sum(~np.asarray(holds))} places")
 
 
 def check_warp(run):
@@ -221,7 +187,8 @@ def check_tile(dtype):
 CHECKS = {"warp": check_warp, "fast-math": check_fast_math,
           "mma-f16": check_mma(np.float16), "mma-bf16": check_mma(BF16),
           "matrices": check_matrices, "wgmma": check_wgmma,
-          "tile-codes": check_tile(E4M3), "tile-numbers": check_tile(BF16)}
+          "tile-codes": check_tile(E4M3), "tile-numbers": check_tile(BF16),
+          **attention_blocks.CHECKS}
 
 
 def main(build, chip, *blocks):
@@ -230,8 +197,7 @@ def main(build, chip, *blocks):
         if block == "wgmma" and chip != "sm_90a":
             continue
         try:
-            CHECKS[block](lambda words, outputs: run(pathlib.Path(build), chip, block,
-                                                     words, outputs))
+            CHECKS[block](BlockRunner(build, chip, block))
             print(f"{block} {chip}: right")
         except AssertionError as error:
             failed = True

@@ -4,67 +4,37 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: kvcache-emit-tiles BLOCK
+// usage: kvcache-emit-tiles BLOCK < PROGRAM
 //
-// Prints a program whose main(in, out) runs one block of threads: each thread
-// reads its words (`i32`) of `in`, gives them to the building block and writes
-// what comes of them to `out`. Word `i` of thread `t` is at `i * threads + t`.
+// Reads a program whose main(in, out, ...) may make caches, and prints it with
+// a kernel of one block of threads: each thread reads its words (`i32`) of
+// `in`, gives them to the building block and writes what comes of them to
+// `out`. Word `i` of thread `t` is at `i * threads + t`.
 //
 //===----------------------------------------------------------------------===//
 
+#include "building_block.h"
+
 #include "Attention/SharedTile.h"
-#include "KernelBuilder.h"
 #include "Tiles/FastMath.h"
 #include "Tiles/Mma.h"
-#include "Tiles/Warp.h"
 #include "Tiles/Wgmma.h"
 #include "Tiles/Words.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
-using namespace mlir;
-using namespace mlir::kvcache;
+using namespace tiles;
 
 namespace {
-
-using Values = SmallVector<Value>;
-
-struct Kernel {
-  KernelBuilder &builder;
-  ImplicitLocOpBuilder &b;
-  Arith arith;
-  Warp warp;
-
-  explicit Kernel(KernelBuilder &builder)
-      : builder(builder), b(builder.body()), arith(b), warp(b) {}
-
-  Value asFloat(Value word) {
-    return arith::BitcastOp::create(b, b.getF32Type(), word);
-  }
-  Value asWord(Value number) {
-    return arith::BitcastOp::create(b, b.getI32Type(), number);
-  }
-  Value asWordOf(Value condition) {
-    return arith::ExtUIOp::create(b, b.getI32Type(), condition);
-  }
-  Values asWords(ValueRange numbers) {
-    return llvm::map_to_vector(numbers, [&](Value x) { return asWord(x); });
-  }
-};
-
-struct BuildingBlock {
-  StringRef name;
-  int64_t threads, words;
-  function_ref<Values(Kernel &, ValueRange)> emit;
-};
 
 Values emitWarp(Kernel &kernel, ValueRange in) {
   Warp &warp = kernel.warp;
@@ -101,11 +71,9 @@ Values emitFastMath(Kernel &kernel, ValueRange in) {
 }
 
 Values emitProduct(Kernel &kernel, ValueRange in, Type type) {
-  Values sums;
-  for (Value word : in.drop_front(6))
-    sums.push_back(kernel.asFloat(word));
-  return kernel.asWords(
-      emitMma(kernel.b, type, in.take_front(4), in.slice(4, 2), sums));
+  return kernel.asWords(emitMma(kernel.b, type, in.take_front(4),
+                                in.slice(4, 2),
+                                kernel.asFloats(in.drop_front(6))));
 }
 
 Values emitMatrices(Kernel &kernel, ValueRange in) {
@@ -172,25 +140,18 @@ Values emitSharedTile(Kernel &kernel, ValueRange in, Type dtype) {
   return words;
 }
 
-/// `threads` threads of `words` words each.
-void emitProgram(ModuleOp module, const BuildingBlock &block) {
-  ImplicitLocOpBuilder host(module.getLoc(), module.getContext());
-  host.setInsertionPointToStart(module.getBody());
-  auto list = MemRefType::get({ShapedType::kDynamic}, host.getI32Type());
-  auto main = func::FuncOp::create(host, "main",
-                                   host.getFunctionType({list, list}, {}));
-  host.setInsertionPointToStart(main.addEntryBlock());
-  auto any = UnrankedMemRefType::get(host.getI32Type(), Attribute());
-  for (Value argument : main.getArguments())
-    gpu::HostRegisterOp::create(host,
-                                memref::CastOp::create(host, any, argument));
-  auto end = func::ReturnOp::create(host);
+/// Adds the kernel of `block` to the end of main.
+void emitKernel(func::FuncOp main, const BuildingBlock &block) {
+  ImplicitLocOpBuilder host(main.getLoc(), main.getContext());
+  Operation *end = main.getBody().front().getTerminator();
   host.setInsertionPoint(end);
-
   KernelBuilder builder(host, end, block.threads, /*blocksPerSM=*/0);
   Tensor in = builder.takeTensor(main.getArgument(0), /*readOnly=*/true);
   Tensor out = builder.takeTensor(main.getArgument(1), /*readOnly=*/false);
   Kernel kernel(builder);
+  kernel.arguments = main.getArguments().drop_front(2);
+  main.walk([&](GetKeyCacheOp op) { kernel.keys = op; });
+  main.walk([&](GetValueCacheOp op) { kernel.values = op; });
   Value thread = gpu::ThreadIdOp::create(kernel.b, gpu::Dimension::x);
   auto view = [&](const Tensor &tensor, int64_t word) -> Value {
     Value at = kernel.arith.add(thread, word * block.threads);
@@ -207,6 +168,7 @@ void emitProgram(ModuleOp module, const BuildingBlock &block) {
     memref::StoreOp::create(kernel.b, word, view(out, number),
                             ValueRange{first});
   builder.launch(Arith(host).index(1));
+  kernel.after();
 }
 
 } // namespace
@@ -219,34 +181,35 @@ int main(int argc, char **argv) {
                       vector::VectorDialect>();
   Type f16 = Float16Type::get(&context), bf16 = BFloat16Type::get(&context),
        e4m3 = Float8E4M3FNType::get(&context);
-  auto ofF16 = [&](Kernel &kernel, ValueRange in) {
-    return emitProduct(kernel, in, f16);
+  auto with = [](auto emit, Type type) {
+    return
+        [=](Kernel &kernel, ValueRange in) { return emit(kernel, in, type); };
   };
-  auto ofBF16 = [&](Kernel &kernel, ValueRange in) {
-    return emitProduct(kernel, in, bf16);
-  };
-  auto tileOfCodes = [&](Kernel &kernel, ValueRange in) {
-    return emitSharedTile(kernel, in, e4m3);
-  };
-  auto tileOfNumbers = [&](Kernel &kernel, ValueRange in) {
-    return emitSharedTile(kernel, in, bf16);
-  };
-  BuildingBlock blocks[] = {{"warp", 64, 1, emitWarp},
-                            {"fast-math", 128, 2, emitFastMath},
-                            {"mma-f16", 32, 10, ofF16},
-                            {"mma-bf16", 32, 10, ofBF16},
-                            {"matrices", 32, 4, emitMatrices},
-                            {"wgmma", 128, 10, emitWarpgroup},
-                            {"tile-codes", 128, 4, tileOfCodes},
-                            {"tile-numbers", 128, 8, tileOfNumbers}};
+  SmallVector<BuildingBlock> blocks = {
+      {"warp", 64, 1, emitWarp},
+      {"fast-math", 128, 2, emitFastMath},
+      {"mma-f16", 32, 10, with(emitProduct, f16)},
+      {"mma-bf16", 32, 10, with(emitProduct, bf16)},
+      {"matrices", 32, 4, emitMatrices},
+      {"wgmma", 128, 10, emitWarpgroup},
+      {"tile-codes", 128, 4, with(emitSharedTile, e4m3)},
+      {"tile-numbers", 128, 8, with(emitSharedTile, bf16)}};
+  addAttentionBlocks(context, blocks);
   for (const BuildingBlock &block : blocks) {
     if (argc != 2 || block.name != argv[1])
       continue;
-    OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-    emitProgram(*module, block);
+    llvm::SourceMgr sources;
+    auto text = llvm::MemoryBuffer::getSTDIN();
+    if (!text)
+      return 1;
+    sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+    if (!module)
+      return 1;
+    emitKernel(module->lookupSymbol<func::FuncOp>("main"), block);
     module->print(llvm::outs());
     return 0;
   }
-  llvm::errs() << "usage: kvcache-emit-tiles BLOCK\n";
+  llvm::errs() << "usage: kvcache-emit-tiles BLOCK < PROGRAM\n";
   return 1;
 }

@@ -52,19 +52,11 @@ MLADecodeKernel::MLADecodeKernel(ImplicitLocOpBuilder &host, MLADecodeOp op,
   sharedBytes = logsAt + tokens * 4;
 }
 
-MLADecodeKernel::Values MLADecodeKernel::flatten(const State &state) const {
-  Values all = state.maximum;
-  llvm::append_range(all, state.sum);
-  llvm::append_range(all, state.output);
-  return all;
-}
-
-MLADecodeKernel::State MLADecodeKernel::unflatten(ValueRange values) const {
-  State state;
-  state.maximum = llvm::to_vector_of<Value>(values.take_front(2));
-  state.sum = llvm::to_vector_of<Value>(values.slice(2, 2));
-  state.output = llvm::to_vector_of<Value>(values.drop_front(4));
-  return state;
+SoftmaxLanes MLADecodeKernel::lanes() const {
+  SoftmaxLanes lanes{/*rows=*/2, /*tokensOnRows=*/false, /*outputRows=*/{}};
+  for (int64_t i = 0; i < 4 * outputSteps(); ++i)
+    lanes.outputRows.push_back(i / 2 % 2);
+  return lanes;
 }
 
 /// The address of number `index` (`i32`) of those from byte `byte` on.
@@ -72,9 +64,8 @@ Value MLADecodeKernel::sharedFloats(int64_t byte, Value index) {
   return shared->at(Arith(*b).mul(index, 4), byte);
 }
 
-MLADecodeKernel::State MLADecodeKernel::walk(Value first, Value stop,
-                                             bool isWhole,
-                                             const State &initial) {
+SoftmaxState MLADecodeKernel::walk(Value first, Value stop, bool isWhole,
+                                   const SoftmaxState &initial) {
   Arith arith(*b);
   // Codes are few enough to be loaded ahead.
   Values ahead;
@@ -84,14 +75,14 @@ MLADecodeKernel::State MLADecodeKernel::walk(Value first, Value stop,
         *b, arith.less(first, stop), ValueRange(none).getTypes(),
         [&] { return source->load(first, isWhole); }, [&] { return none; });
   }
-  Values carried = flatten(initial);
+  Values carried = initial.flatten();
   size_t count = carried.size();
   llvm::append_range(carried, ahead);
   auto loop = scf::ForOp::create(*b, first, stop, arith.i32(1), carried);
   OpBuilder::InsertionGuard guard(*b);
   b->setInsertionPointToStart(loop.getBody());
   ValueRange arguments = loop.getRegionIterArgs();
-  State state = unflatten(arguments.take_front(count));
+  SoftmaxState state = initial.with(arguments.take_front(count));
   Value tile = loop.getInductionVar();
   Values codes = isCode ? llvm::to_vector_of<Value>(arguments.drop_front(count))
                         : source->load(tile, isWhole);
@@ -104,19 +95,18 @@ MLADecodeKernel::State MLADecodeKernel::walk(Value first, Value stop,
         [&] { return source->load(next, isWhole); }, [&] { return codes; });
   };
   multiplyTile(state, tile, codes, loadNext, isWhole);
-  carried = flatten(state);
+  carried = state.flatten();
   llvm::append_range(carried, ahead);
   scf::YieldOp::create(*b, carried);
-  return unflatten(loop.getResults().take_front(count));
+  return initial.with(loop.getResults().take_front(count));
 }
 
-void MLADecodeKernel::store(const State &state, const QueryTile &rows,
+void MLADecodeKernel::store(const SoftmaxState &state, const QueryTile &rows,
                             Value part) {
   Arith arith(*b);
   FastMath math(*b);
   for (int64_t half = 0; half < 2; ++half) {
-    Value sum = warp->reduceRow(
-        state.sum[half], [&](Value x, Value y) { return math.add(x, y); });
+    Value sum = state.total(half);
     Value row = arith.add(arith.add(rows.begin, warp->row), 8 * half);
     emitIf(*b, arith.less(row, rows.end), [&] {
       SmallVector<RowRun> runs;
@@ -175,11 +165,7 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
     first = arith.mul(arith.toI32(part), each);
     stop = arith.minimum(stop, arith.add(first, each));
   }
-  State state;
-  Value zero = math.number(0);
-  state.maximum.assign(2, math.number(noMaximum));
-  state.sum.assign(2, zero);
-  state.output.assign(4 * outputSteps(), zero);
+  SoftmaxState state(*b, *warp, lanes());
   if (isSparse) {
     state = walk(first, stop, /*isWhole=*/false, state);
   } else {

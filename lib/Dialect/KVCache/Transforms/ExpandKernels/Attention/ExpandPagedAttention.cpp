@@ -62,28 +62,6 @@ PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
   product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
 }
 
-PagedAttentionKernel::Values
-PagedAttentionKernel::flatten(const Sums &sums) const {
-  Values all = sums.maximum;
-  llvm::append_range(all, sums.weight);
-  llvm::append_range(all, sums.output);
-  return all;
-}
-
-PagedAttentionKernel::Sums
-PagedAttentionKernel::unflatten(ValueRange values) const {
-  auto next = [&](int64_t count) {
-    Values part = llvm::to_vector_of<Value>(values.take_front(count));
-    values = values.drop_front(count);
-    return part;
-  };
-  Sums sums;
-  sums.maximum = next(rowGroups * rowsPerLane());
-  sums.weight = next(rowGroups * rowsPerLane());
-  sums.output = next(4 * rowGroups * valueSteps());
-  return sums;
-}
-
 PagedAttentionKernel::Values PagedAttentionKernel::withScales(ValueRange loaded,
                                                               Side side) {
   Values all = llvm::to_vector_of<Value>(loaded);
@@ -92,8 +70,8 @@ PagedAttentionKernel::Values PagedAttentionKernel::withScales(ValueRange loaded,
   return all;
 }
 
-PagedAttentionKernel::Sums
-PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
+SoftmaxState PagedAttentionKernel::walkWhole(Value first, Value stop,
+                                             const SoftmaxState &initial) {
   Arith arith(*b);
   auto pagesOf = [&](Value tile, ValueRange otherwise) {
     return emitIfElse(
@@ -124,8 +102,8 @@ PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
   }
   if (sharesScales)
     ahead.scales = scales->begin(first, stop);
-  int64_t sumCount = flatten(initial).size();
-  Values carried = flatten(initial);
+  Values carried = initial.flatten();
+  size_t sumCount = carried.size();
   for (const Values &part :
        {ahead.keys, ahead.values, ahead.pages, ahead.scales})
     llvm::append_range(carried, part);
@@ -134,7 +112,7 @@ PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
   OpBuilder::InsertionGuard guard(*b);
   b->setInsertionPointToStart(loop.getBody());
   ValueRange arguments = loop.getRegionIterArgs();
-  Sums sums = unflatten(arguments.take_front(sumCount));
+  SoftmaxState sums = initial.with(arguments.take_front(sumCount));
   arguments = arguments.drop_front(sumCount);
   for (Values *part :
        {&ahead.keys, &ahead.values, &ahead.pages, &ahead.scales}) {
@@ -161,24 +139,24 @@ PagedAttentionKernel::walkWhole(Value first, Value stop, const Sums &initial) {
   multiplyValues(sums, values, weights(sums, scores, valueScales(values)));
   if (prefetches)
     ahead.values = load(Side::value, next, pages, values);
-  carried = flatten(sums);
+  carried = sums.flatten();
   for (const Values &part :
        {ahead.keys, ahead.values, ahead.pages, ahead.scales})
     llvm::append_range(carried, part);
   scf::YieldOp::create(*b, carried);
-  return unflatten(loop.getResults().take_front(sumCount));
+  return initial.with(loop.getResults().take_front(sumCount));
 }
 
-PagedAttentionKernel::Sums
-PagedAttentionKernel::walkEdges(Value first, Value before, Value after,
-                                Value stop, const Sums &initial) {
+SoftmaxState PagedAttentionKernel::walkEdges(Value first, Value before,
+                                             Value after, Value stop,
+                                             const SoftmaxState &initial) {
   Arith arith(*b);
   Value count = arith.add(before, arith.sub(stop, after));
   auto loop = scf::ForOp::create(*b, tokenWarp(), count, arith.i32(tokenWarps),
-                                 flatten(initial));
+                                 initial.flatten());
   OpBuilder::InsertionGuard guard(*b);
   b->setInsertionPointToStart(loop.getBody());
-  Sums sums = unflatten(loop.getRegionIterArgs());
+  SoftmaxState sums = initial.with(loop.getRegionIterArgs());
   Value number = loop.getInductionVar();
   Value tile = arith::SelectOp::create(
       *b, arith.less(number, before), arith.add(first, number),
@@ -191,8 +169,8 @@ PagedAttentionKernel::walkEdges(Value first, Value before, Value after,
   SmallVector<Values> scores = this->scores(withScales(keys, Side::key));
   maskEdges(scores, tile);
   multiplyValues(sums, values, weights(sums, scores, valueScales(values)));
-  scf::YieldOp::create(*b, flatten(sums));
-  return unflatten(loop.getResults());
+  scf::YieldOp::create(*b, sums.flatten());
+  return initial.with(loop.getResults());
 }
 
 void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
@@ -264,11 +242,7 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   Value firstWhole = within(arith.ceilDiv(lastBegin, CacheTiles::tokens));
   Value afterWhole = b->createOrFold<arith::MaxUIOp>(
       within(arith.div(firstEnd, CacheTiles::tokens)), firstWhole);
-  Sums sums;
-  Value zero = math.number(0);
-  sums.maximum.assign(rowGroups * rowsPerLane(), math.number(noMaximum));
-  sums.weight.assign(rowGroups * rowsPerLane(), zero);
-  sums.output.assign(4 * rowGroups * valueSteps(), zero);
+  SoftmaxState sums(*b, *warp, lanes());
   sums = walkWhole(arith.add(firstWhole, tokenWarp()), afterWhole, sums);
   sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
                    lastTile, sums);

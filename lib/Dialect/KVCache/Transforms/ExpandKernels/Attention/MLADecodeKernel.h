@@ -11,6 +11,7 @@
 #include "QueryTiles.h"
 #include "SharedTile.h"
 #include "SlotSource.h"
+#include "SoftmaxState.h"
 
 #include "../ExpandKernels.h"
 
@@ -30,29 +31,22 @@ private:
   /// Numbers from row to row of scores in shared memory.
   static constexpr int64_t scoreStride = tokens + 8;
 
-  struct State {
-    /// Of the lane's rows `row` and `row + 8`.
-    Values maximum;
-    /// The lane's sums of weights of these.
-    Values sum;
-    /// By step of eight elements: four sums.
-    Values output;
-  };
-  Values flatten(const State &state) const;
-  State unflatten(ValueRange values) const;
+  /// Rows are the lane's, `row` and `row + 8`; sums of values four of each step
+  /// of eight elements.
+  SoftmaxLanes lanes() const;
 
   void emitRows(const QueryTile &rows, Value part);
   void loadQueries(const QueryTile &rows);
   Value loadQuery(Value at, int64_t count);
   /// Tiles `first` to before `stop`; `isWhole` says that all rows see all of
   /// their keys.
-  State walk(Value first, Value stop, bool isWhole, const State &initial);
-  void multiplyTile(State &state, Value tile, ValueRange codes,
+  SoftmaxState walk(Value first, Value stop, bool isWhole,
+                    const SoftmaxState &initial);
+  void multiplyTile(SoftmaxState &state, Value tile, ValueRange codes,
                     function_ref<void()> loadNext, bool isWhole);
   void storeScores(Value tile, Values sums, bool isWhole);
-  SmallVector<Values> loadScores(Value tile, Values &logs, bool isWhole);
-  void rescale(State &state, ArrayRef<Value> largest);
-  void store(const State &state, const QueryTile &rows, Value part);
+  SoftmaxTile loadScores(Value tile, bool isWhole);
+  void store(const SoftmaxState &state, const QueryTile &rows, Value part);
   Value sharedFloats(int64_t byte, Value index);
 
   int64_t steps() const { return headSize / 16; }

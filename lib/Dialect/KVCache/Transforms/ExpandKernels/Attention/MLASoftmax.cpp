@@ -7,7 +7,6 @@
 #include "MLADecodeKernel.h"
 
 #include "../Destinations.h"
-#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
 #include "../Tiles/Words.h"
@@ -48,7 +47,7 @@ void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
     if (layout.isQuantized()) {
       sums[i] = math.mul(sums[i], scales[i]);
       sums[2 + i] = math.mul(sums[2 + i], scales[i]);
-      log = math.maxOrNaN(math.log2(scales[i]), math.number(leastScaleLog));
+      log = emitScaleLog(*b, scales[i]);
     }
     if (isSparse) {
       Value none = math.number(-infinity);
@@ -71,12 +70,12 @@ void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
     put(logs[0], logs[1], sharedFloats(logsAt, first));
 }
 
-/// Exponents of the lane's rows without their factor, by token of the lane: two
-/// of each eight.
-SmallVector<MLADecodeKernel::Values>
-MLADecodeKernel::loadScores(Value tile, Values &logs, bool isWhole) {
+/// Scores of the lane's rows, by token of the lane: two of each eight.
+SoftmaxTile MLADecodeKernel::loadScores(Value tile, bool isWhole) {
   Arith arith(*b);
   FastMath math(*b);
+  SoftmaxTile result;
+  result.factors = factors;
   auto pairType = VectorType::get({2}, b->getF32Type());
   Value pairAt = arith.mul(warp->column, 2);
   auto get = [&](int64_t byte, Value at, Values &into) {
@@ -87,15 +86,16 @@ MLADecodeKernel::loadScores(Value tile, Values &logs, bool isWhole) {
         into.push_back(vector::ExtractOp::create(*b, pair, i));
     }
   };
-  SmallVector<Values> scores(2);
+  SmallVector<Values> &scores = result.scores;
+  scores.resize(2);
   Value at = arith.add(arith.mul(warp->row, scoreStride), pairAt);
   for (int64_t row = 0; row < 2; ++row)
     get(scoresAt + row * 8 * scoreStride * 4, at, scores[row]);
   if (layout.isQuantized())
-    get(logsAt, pairAt, logs);
+    get(logsAt, pairAt, result.logs.emplace_back());
   // Of lists, what is no key is masked already.
   if (isSparse || isWhole)
-    return scores;
+    return result;
   Value first = arith.add(arith.mul(tile, tokens), pairAt);
   Value none = math.number(-infinity);
   for (int64_t row = 0; row < 2; ++row)
@@ -103,46 +103,11 @@ MLADecodeKernel::loadScores(Value tile, Values &logs, bool isWhole) {
       Value token = arith.add(first, i / 2 * 8 + i % 2);
       score = math.select(arith.less(token, ends[row]), score, none);
     }
-  return scores;
+  return result;
 }
 
-void MLADecodeKernel::rescale(State &state, ArrayRef<Value> largest) {
-  FastMath math(*b);
-  Value needed;
-  for (int64_t row = 0; row < 2; ++row) {
-    Value more = arith::CmpFOp::create(
-        *b, arith::CmpFPredicate::OGT, largest[row],
-        math.add(state.maximum[row], math.number(maximumLag)));
-    needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
-  }
-  Values old;
-  for (const Values &part : {state.maximum, state.sum, state.output})
-    llvm::append_range(old, part);
-  Values fresh = emitIfElse(
-      *b, warp->any(needed), ValueRange(old).getTypes(),
-      [&] {
-        Values result, scaled, factors;
-        for (int64_t row = 0; row < 2; ++row) {
-          Value maximum = math.max(state.maximum[row], largest[row]);
-          factors.push_back(math.exp2(math.sub(state.maximum[row], maximum)));
-          result.push_back(maximum);
-        }
-        for (auto [place, sum] : llvm::enumerate(state.sum))
-          result.push_back(math.mul(sum, factors[place]));
-        for (auto [place, sum] : llvm::enumerate(state.output))
-          result.push_back(math.mul(sum, factors[place / 2 % 2]));
-        return result;
-      },
-      [&] { return old; });
-  ValueRange rest = fresh;
-  for (Values *part : {&state.maximum, &state.sum, &state.output}) {
-    size_t count = part->size();
-    part->assign(rest.begin(), rest.begin() + count);
-    rest = rest.drop_front(count);
-  }
-}
-
-void MLADecodeKernel::multiplyTile(State &state, Value tile, ValueRange codes,
+void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
+                                   ValueRange codes,
                                    function_ref<void()> loadNext,
                                    bool isWhole) {
   Arith arith(*b);
@@ -174,59 +139,23 @@ void MLADecodeKernel::multiplyTile(State &state, Value tile, ValueRange codes,
   storeScores(tile, sums, isWhole);
   gpu::BarrierOp::create(*b);
 
-  Values logs, largest;
-  SmallVector<Values> scores = loadScores(tile, logs, isWhole);
-  auto exponent = [&](int64_t row, int64_t i, Value addend) {
-    return math.fma(scores[row][i], factors[row], addend);
-  };
-  for (int64_t row = 0; row < 2; ++row) {
-    Value most;
-    for (int64_t i = 0; i < tokens / 4; ++i) {
-      Value x = logs.empty() ? scores[row][i] : exponent(row, i, logs[i]);
-      most = most ? math.max(most, x) : x;
-    }
-    most =
-        warp->reduceRow(most, [&](Value x, Value y) { return math.max(x, y); });
-    largest.push_back(logs.empty() ? math.mul(most, factors[row]) : most);
-  }
-  rescale(state, largest);
-
-  // By term of a sum, row and pair of tokens: two terms where one has the 8
-  // bits of bf16 only.
-  SmallVector<SmallVector<Values>> weights(product.isBF16() ? 2 : 1,
-                                           SmallVector<Values>(2));
-  for (int64_t row = 0; row < 2; ++row) {
-    Value less = math.negate(state.maximum[row]);
-    Values plain, scaled;
-    for (int64_t i = 0; i < tokens / 4; ++i) {
-      plain.push_back(math.exp2(exponent(row, i, less)));
-      scaled.push_back(
-          logs.empty() ? plain.back()
-                       : math.exp2(exponent(row, i, math.add(logs[i], less))));
-    }
-    for (Value weight : plain)
-      state.sum[row] = math.add(state.sum[row], weight);
-    for (int64_t i = 0; i < tokens / 4; i += 2) {
-      Value low = scaled[i], high = scaled[i + 1];
-      for (SmallVector<Values> &term : weights) {
-        Value word = registers.pack(low, high, product);
-        term[row].push_back(word);
-        if (&term == &weights.back())
-          break;
-        auto [roundedLow, roundedHigh] = registers.unpack(word, product);
-        low = math.sub(low, roundedLow);
-        high = math.sub(high, roundedHigh);
-      }
-    }
-  }
+  // By row, pair of tokens and term of a sum.
+  SmallVector<SmallVector<Values>> weights(2);
+  SmallVector<SmallVector<Values>> added = state.add(loadScores(tile, isWhole));
+  for (auto [ofRow, numbers] : llvm::zip(weights, added.front()))
+    for (int64_t i = 0; i < tokens / 4; i += 2)
+      ofRow.push_back(emitWeightTerms(*b, numbers[i], numbers[i + 1], product));
+  int64_t terms = weights.front().front().size();
   for (int64_t half = 0; half < tokens / 16; ++half)
     for (int64_t pair = 0; pair < outputSteps() / 2; ++pair) {
       Values values = emitLoadMatrices(*b, shared->valueMatrix(pair, half),
                                        /*transposed=*/true);
-      for (const SmallVector<Values> &term : weights)
+      for (int64_t term = 0; term < terms; ++term)
         for (int64_t i = 0; i < 2; ++i) {
-          Values fragment = {term[0][2 * half], term[1][2 * half],
-                             term[0][2 * half + 1], term[1][2 * half + 1]};
+          Values fragment;
+          for (int64_t place : {2 * half, 2 * half + 1})
+            for (const SmallVector<Values> &ofRow : weights)
+              fragment.push_back(ofRow[place][term]);
           auto output =
               MutableArrayRef(state.output).slice(4 * (2 * pair + i), 4);
           llvm::copy(

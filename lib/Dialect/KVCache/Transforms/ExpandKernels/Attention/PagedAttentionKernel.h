@@ -12,6 +12,7 @@
 #include "QueryFragments.h"
 #include "QueryTiles.h"
 #include "SharedScales.h"
+#include "SoftmaxState.h"
 
 #include "../ExpandKernels.h"
 
@@ -29,14 +30,6 @@ public:
 private:
   using Values = SmallVector<Value>;
 
-  /// What is summed over the tokens that were.
-  struct Sums {
-    /// By group of eight rows and row of the lane's: the maximum, and the
-    /// lane's sum of weights.
-    Values maximum, weight;
-    /// By group of rows and step of values: four sums each.
-    Values output;
-  };
   /// The tile that comes, where it is loaded ahead, and where the one after it
   /// lies; else where the one that comes does.
   struct Ahead {
@@ -45,19 +38,20 @@ private:
 
   void emitTile(const QueryTile &rows, Value head, Value part);
   /// Tiles `first` to before `stop`, of tokens that all rows see.
-  Sums walkWhole(Value first, Value stop, const Sums &initial);
+  SoftmaxState walkWhole(Value first, Value stop, const SoftmaxState &initial);
   /// The other ones: `before` tiles from `first` on and those from `after` to
   /// before `stop`.
-  Sums walkEdges(Value first, Value before, Value after, Value stop,
-                 const Sums &initial);
+  SoftmaxState walkEdges(Value first, Value before, Value after, Value stop,
+                         const SoftmaxState &initial);
   /// What is loaded of a tile and, where they come another way, its scales.
   Values withScales(ValueRange loaded, Side side);
   Values valueScales(ValueRange loaded) {
     return llvm::to_vector(ArrayRef(withScales(loaded, Side::value))
                                .drop_front(tiles->vectors(Side::value)));
   }
-  Values flatten(const Sums &sums) const;
-  Sums unflatten(ValueRange values) const;
+  /// Rows are those of each group of eight that the lane has scores of, sums of
+  /// values four of each step of each group.
+  SoftmaxLanes lanes() const;
 
   /// Scores of the tile, by group of rows and score of the lane.
   SmallVector<Values> scores(ValueRange keys) {
@@ -66,14 +60,14 @@ private:
   SmallVector<Values> scoresOfNumbers(ValueRange keys);
   SmallVector<Values> scoresOfCodes(ValueRange keys);
   void maskEdges(SmallVector<Values> &scores, Value tile);
-  void rescale(Sums &sums, ArrayRef<Value> largest);
   /// Weights of a tile as they are multiplied: fragments B of P^T, by term of a
   /// sum, granule and group of rows.
   using Weights = SmallVector<SmallVector<SmallVector<Values>>>;
-  Weights weights(Sums &sums, SmallVector<Values> &scores,
+  Weights weights(SoftmaxState &sums, SmallVector<Values> &scores,
                   ValueRange valueScales);
-  SmallVector<Values> fragments(ArrayRef<Value> weights);
-  void multiplyValues(Sums &sums, ValueRange values, const Weights &weights);
+  SmallVector<Values> fragments(ArrayRef<Values> rows);
+  void multiplyValues(SoftmaxState &sums, ValueRange values,
+                      const Weights &weights);
   Values valueFragment(ValueRange values, int64_t piece, int64_t step,
                        int64_t granule);
   /// Stores what piece `piece` is of row `inTile` of the tile, where there is
@@ -81,9 +75,10 @@ private:
   void store(const QueryTile &rows, Value inTile, Value head, Value part,
              const HeadPiece &piece, Value maximum, Value sum,
              ArrayRef<Value> elements);
-  void storeOwn(const Sums &sums, const QueryTile &rows, Value head,
+  void storeOwn(const SoftmaxState &sums, const QueryTile &rows, Value head,
                 Value part);
-  void merge(const Sums &sums, const QueryTile &rows, Value head, Value part);
+  void merge(const SoftmaxState &sums, const QueryTile &rows, Value head,
+             Value part);
 
   /// Which of the lane's rows and tokens a score is of, and where these are.
   int64_t rowOf(int64_t score) const { return isCode ? score % 2 : 0; }
@@ -93,8 +88,6 @@ private:
   static constexpr int64_t scoresPerLane = 4;
   Value rowInGroup(int64_t row);
   Value tokenInTile(int64_t token);
-  /// `combine` over all tokens of a row.
-  Value reduce(Value value, function_ref<Value(Value, Value)> combine);
 
   int64_t valueSteps() const { return headSize / 16; }
   int64_t headsPerBlock() const { return warps / tokenWarps; }

@@ -61,7 +61,7 @@ PagedAttentionKernel::valueFragment(ValueRange values, int64_t number,
   return fragment;
 }
 
-void PagedAttentionKernel::multiplyValues(Sums &sums, ValueRange values,
+void PagedAttentionKernel::multiplyValues(SoftmaxState &sums, ValueRange values,
                                           const Weights &weights) {
   const HeadCut &cut = tiles->cutOf(Side::value);
   int64_t perGroup = sums.output.size() / rowGroups;
@@ -101,16 +101,16 @@ void PagedAttentionKernel::store(const QueryTile &rows, Value inTile,
 }
 
 /// Of codes a lane knows the maxima and weights of the rows whose sums it has.
-void PagedAttentionKernel::storeOwn(const Sums &sums, const QueryTile &rows,
-                                    Value head, Value part) {
+void PagedAttentionKernel::storeOwn(const SoftmaxState &sums,
+                                    const QueryTile &rows, Value head,
+                                    Value part) {
   assert(isCode && "others have other rows of weights than of sums");
   Arith arith(*b);
   FastMath math(*b);
   int64_t perGroup = sums.output.size() / rowGroups;
   for (int64_t place = 0; place < rowGroups * rowsPerLane(); ++place) {
     int64_t inLane = place % rowsPerLane(), g = place / rowsPerLane();
-    Value weight = reduce(sums.weight[place],
-                          [&](Value x, Value y) { return math.add(x, y); });
+    Value weight = sums.total(place);
     Value inTile = arith.add(rowInGroup(inLane), arith.i32(8 * g));
     Value exists = arith.less(arith.add(rows.begin, inTile), rows.end);
     emitIf(*b, exists, [&] {
@@ -130,8 +130,9 @@ void PagedAttentionKernel::storeOwn(const Sums &sums, const QueryTile &rows,
   }
 }
 
-void PagedAttentionKernel::merge(const Sums &sums, const QueryTile &rows,
-                                 Value head, Value part) {
+void PagedAttentionKernel::merge(const SoftmaxState &sums,
+                                 const QueryTile &rows, Value head,
+                                 Value part) {
   Arith arith(*b);
   FastMath math(*b);
   const HeadCut &cut = tiles->cutOf(Side::value);
@@ -150,9 +151,9 @@ void PagedAttentionKernel::merge(const Sums &sums, const QueryTile &rows,
 
   // What rows have once, by one of the lanes that know it.
   Value mine = arith.mul(warp->number, rowCount);
-  Values weights = sums.weight;
-  for (Value &weight : weights)
-    weight = reduce(weight, [&](Value x, Value y) { return math.add(x, y); });
+  Values weights;
+  for (size_t place = 0; place < sums.weight.size(); ++place)
+    weights.push_back(sums.total(place));
   Value first = isCode ? warp->row : warp->column;
   emitIf(*b, arith.equal(first, arith.i32(0)), [&] {
     for (auto [place, maximum] : llvm::enumerate(sums.maximum)) {
@@ -197,28 +198,21 @@ void PagedAttentionKernel::merge(const Sums &sums, const QueryTile &rows,
             arith.both(arith.equal(warp->number, arith.i32(unit % warps)),
                        arith.less(row, rows.end));
         emitIf(*b, isMine, [&] {
-          Value maximum, sum;
-          Values factors, elements(piece.perLane);
-          for (int64_t w = 0; w < warps; ++w) {
-            Value other = get(maximaAt, arith.add(inTile, w * rowCount));
-            factors.push_back(other);
-            maximum = maximum ? math.max(maximum, other) : other;
-          }
-          auto add = [&](Value &total, Value number, Value factor) {
-            total = total ? math.fma(number, factor, total)
-                          : math.mul(number, factor);
+          auto ofWarps = [&](Value memory, Value first, int64_t perWarp) {
+            Values numbers;
+            for (int64_t w = 0; w < warps; ++w)
+              numbers.push_back(get(memory, arith.add(first, w * perWarp)));
+            return numbers;
           };
-          for (int64_t w = 0; w < warps; ++w) {
-            Value factor = math.exp2(math.sub(factors[w], maximum));
-            add(sum, get(sumsAt, arith.add(inTile, w * rowCount)), factor);
-            for (int64_t element = 0; element < piece.perLane; ++element)
-              add(elements[element],
-                  get(outputsAt,
-                      arith.add(warp->lane, w * rowCount * headSize + at +
-                                                element * Warp::lanes)),
-                  factor);
-          }
-          store(rows, inTile, head, part, piece, maximum, sum, elements);
+          SoftmaxMerge merge(*b, ofWarps(maximaAt, inTile, rowCount));
+          Value sum = merge.sum(ofWarps(sumsAt, inTile, rowCount));
+          Values elements;
+          for (int64_t element = 0; element < piece.perLane; ++element)
+            elements.push_back(merge.sum(ofWarps(
+                outputsAt, arith.add(warp->lane, at + element * Warp::lanes),
+                rowCount * headSize)));
+          store(rows, inTile, head, part, piece, merge.maximum(), sum,
+                elements);
         });
       }
 }

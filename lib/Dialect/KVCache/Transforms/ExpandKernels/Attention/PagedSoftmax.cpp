@@ -6,7 +6,6 @@
 
 #include "PagedAttentionKernel.h"
 
-#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
 #include "../Tiles/Words.h"
@@ -26,12 +25,6 @@ Value PagedAttentionKernel::tokenInTile(int64_t token) {
   if (isCode)
     return arith.add(warp->row, 8 * token);
   return arith.add(arith.mul(warp->column, 2), token / 2 * 8 + token % 2);
-}
-
-Value PagedAttentionKernel::reduce(Value value,
-                                   function_ref<Value(Value, Value)> combine) {
-  return isCode ? warp->reduceColumn(value, combine)
-                : warp->reduceRow(value, combine);
 }
 
 /// Numbers of 16 bits are fragment B as they lie in memory, queries are A.
@@ -145,94 +138,51 @@ void PagedAttentionKernel::maskEdges(SmallVector<Values> &scores, Value tile) {
     }
 }
 
-void PagedAttentionKernel::rescale(Sums &sums, ArrayRef<Value> largest) {
-  Arith arith(*b);
-  FastMath math(*b);
-  Value needed;
-  for (auto [maximum, now] : llvm::zip(sums.maximum, largest)) {
-    Value more =
-        arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, now,
-                              math.add(maximum, math.number(maximumLag)));
-    needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
-  }
-  Values old = flatten(sums);
-  Values fresh = emitIfElse(
-      *b, warp->any(needed), ValueRange(old).getTypes(),
-      [&] {
-        Sums scaled;
-        Values factors;
-        for (auto [maximum, weight, now] :
-             llvm::zip(sums.maximum, sums.weight, largest)) {
-          scaled.maximum.push_back(math.max(maximum, now));
-          factors.push_back(
-              math.exp2(math.sub(maximum, scaled.maximum.back())));
-          scaled.weight.push_back(math.mul(weight, factors.back()));
-        }
-        // Sums of values are of rows `2 column` and the next one.
-        Value even = arith.mul(warp->column, 8), odd = arith.add(even, 4);
-        int64_t perGroup = sums.output.size() / rowGroups;
-        for (int64_t rows = 0; rows < rowGroups; ++rows) {
-          Values ofColumns(
-              ArrayRef(factors).slice(rows * rowsPerLane(), rowsPerLane()));
-          if (!isCode)
-            ofColumns = {warp->from(factors[rows], even),
-                         warp->from(factors[rows], odd)};
-          for (int64_t i = 0; i < perGroup; ++i)
-            scaled.output.push_back(
-                math.mul(sums.output[rows * perGroup + i], ofColumns[i % 2]));
-        }
-        return flatten(scaled);
-      },
-      [&] { return old; });
-  sums = unflatten(fresh);
+SoftmaxLanes PagedAttentionKernel::lanes() const {
+  SoftmaxLanes lanes{rowGroups * rowsPerLane(), /*tokensOnRows=*/isCode,
+                     /*outputRows=*/{}, /*turned=*/!isCode};
+  for (int64_t rows = 0; rows < rowGroups; ++rows)
+    for (int64_t i = 0; i < 4 * valueSteps(); ++i)
+      lanes.outputRows.push_back(2 * rows + i % 2);
+  return lanes;
 }
 
-/// Fragments B of P^T of the lane's four weights: one, or two whose sum is
-/// nearer to them where one has the 8 bits of bf16 only.
+/// Fragments B of P^T, by term, of the lane's weights of a group of rows: pairs
+/// of a row's tokens or, where these are transposed, of a token's rows.
 SmallVector<PagedAttentionKernel::Values>
-PagedAttentionKernel::fragments(ArrayRef<Value> weights) {
-  FastMath math(*b);
-  Words registers(*b);
-  SmallVector<Values> terms(product.isBF16() ? 2 : 1);
+PagedAttentionKernel::fragments(ArrayRef<Values> rows) {
+  SmallVector<Values> result;
   for (int64_t pair = 0; pair < 2; ++pair) {
-    Value low = weights[2 * pair], high = weights[2 * pair + 1];
-    for (Values &term : terms) {
-      Value word = registers.pack(low, high, product);
-      if (&term != &terms.back()) {
-        auto [roundedLow, roundedHigh] = registers.unpack(word, product);
-        low = math.sub(low, roundedLow);
-        high = math.sub(high, roundedHigh);
-      }
-      term.push_back(isCode ? emitTranspose(*b, word) : word);
-    }
+    Values terms =
+        isCode ? emitWeightTerms(*b, rows[0][pair], rows[1][pair], product)
+               : emitWeightTerms(*b, rows[0][2 * pair], rows[0][2 * pair + 1],
+                                 product);
+    result.resize(terms.size());
+    for (auto [fragment, word] : llvm::zip(result, terms))
+      fragment.push_back(isCode ? emitTranspose(*b, word) : word);
   }
-  return terms;
+  return result;
 }
 
 PagedAttentionKernel::Weights
-PagedAttentionKernel::weights(Sums &sums, SmallVector<Values> &scores,
+PagedAttentionKernel::weights(SoftmaxState &sums, SmallVector<Values> &scores,
                               ValueRange valueScales) {
   FastMath math(*b);
-  int64_t granules =
-      tiles->isQuantized() ? tiles->cutOf(Side::value).granules : 1;
-
-  // Logarithms of the scales, and the larger ones of each token.
-  Values logs, tokenLogs;
-  if (tiles->isQuantized())
-    for (int64_t token = 0; token < tokensPerLane(); ++token) {
-      Value most;
-      for (int64_t granule = 0; granule < granules; ++granule) {
-        Value scale = math.absolute(valueScales[token * granules + granule]);
-        Value log = math.maxOrNaN(math.log2(scale), math.number(leastScaleLog));
-        logs.push_back(log);
-        most = most ? math.max(most, log) : log;
+  SoftmaxTile tile;
+  if (tiles->isQuantized()) {
+    int64_t granules = tiles->cutOf(Side::value).granules;
+    for (int64_t granule = 0; granule < granules; ++granule) {
+      Values &logs = tile.logs.emplace_back(),
+             &signs = tile.signs.emplace_back();
+      for (int64_t token = 0; token < tokensPerLane(); ++token) {
+        signs.push_back(valueScales[token * granules + granule]);
+        logs.push_back(emitScaleLog(*b, math.absolute(signs.back())));
       }
-      tokenLogs.push_back(most);
     }
+  }
 
   // Exponents are `score * factor` or, where a cap bends them, the score.
-  bool isBent = op.getSoftcap().has_value();
-  if (isBent) {
+  if (op.getSoftcap()) {
     double cap = op.getSoftcap()->convertToDouble();
     for (int64_t rows = 0; rows < rowGroups; ++rows)
       for (auto [i, score] : llvm::enumerate(scores[rows])) {
@@ -244,59 +194,24 @@ PagedAttentionKernel::weights(Sums &sums, SmallVector<Values> &scores,
                                                score, math.number(-infinity));
         score = math.select(isMasked, score, bent);
       }
+  } else {
+    tile.factors = factors;
   }
-  auto exponent = [&](int64_t rows, int64_t i, Value addend) {
-    Value score = scores[rows][i];
-    if (isBent)
-      return addend ? math.add(score, addend) : score;
-    Value factor = factors[rows * rowsPerLane() + rowOf(i)];
-    return addend ? math.fma(score, factor, addend) : math.mul(score, factor);
-  };
-  Values largest;
+  tile.scores.resize(rowGroups * rowsPerLane());
   for (int64_t rows = 0; rows < rowGroups; ++rows)
-    for (int64_t row = 0; row < rowsPerLane(); ++row) {
-      Value most;
-      for (int64_t i = 0; i < scoresPerLane; ++i) {
-        if (rowOf(i) != row)
-          continue;
-        // Without logarithms the factor, which is positive, comes after.
-        Value x = tokenLogs.empty() ? scores[rows][i]
-                                    : exponent(rows, i, tokenLogs[tokenOf(i)]);
-        most = most ? math.max(most, x) : x;
-      }
-      most = reduce(most, [&](Value x, Value y) { return math.max(x, y); });
-      if (tokenLogs.empty() && !isBent)
-        most = math.mul(most, factors[rows * rowsPerLane() + row]);
-      largest.push_back(most);
-    }
-  rescale(sums, largest);
+    for (int64_t i = 0; i < scoresPerLane; ++i)
+      tile.scores[rows * rowsPerLane() + rowOf(i)].push_back(scores[rows][i]);
 
-  Weights result(product.isBF16() ? 2 : 1);
-  for (auto &term : result)
-    term.resize(granules);
-  Values less;
-  for (Value maximum : sums.maximum)
-    less.push_back(math.negate(maximum));
-  for (int64_t rows = 0; rows < rowGroups; ++rows) {
-    Values plain;
-    for (int64_t i = 0; i < scoresPerLane; ++i) {
-      int64_t row = rows * rowsPerLane() + rowOf(i);
-      plain.push_back(math.exp2(exponent(rows, i, less[row])));
-      sums.weight[row] = math.add(sums.weight[row], plain.back());
-    }
-    for (int64_t granule = 0; granule < granules; ++granule) {
-      Values scaled = plain;
-      for (int64_t i = 0; !logs.empty() && i < scoresPerLane; ++i) {
-        int64_t at = tokenOf(i) * granules + granule;
-        Value addend =
-            math.add(logs[at], less[rows * rowsPerLane() + rowOf(i)]);
-        // The sign is that of the scale.
-        scaled[i] = math.withSign(math.exp2(exponent(rows, i, addend)),
-                                  valueScales[at]);
-      }
-      for (auto [term, fragment] : llvm::zip(result, fragments(scaled)))
+  Weights result;
+  for (auto [granule, weights] : llvm::enumerate(sums.add(tile)))
+    for (int64_t rows = 0; rows < rowGroups; ++rows) {
+      SmallVector<Values> terms = fragments(
+          ArrayRef(weights).slice(rows * rowsPerLane(), rowsPerLane()));
+      result.resize(terms.size());
+      for (auto [term, fragment] : llvm::zip(result, terms)) {
+        term.resize(granule + 1);
         term[granule].push_back(fragment);
+      }
     }
-  }
   return result;
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Partials.h"
+#include "SoftmaxState.h"
 
 #include "../Destinations.h"
 #include "../RowUnits.h"
@@ -104,10 +105,11 @@ void RowResults::finish(ImplicitLocOpBuilder &b, Value token, Value head,
                                     sinks.base, arith.mul(head, 4));
     Value sink = memref::LoadOp::create(b, view, ValueRange{arith.index(0)});
     sink = math.mul(sink, math.number(log2e));
-    Value largest = math.max(maximum, sink);
-    factor = math.exp2(math.sub(maximum, largest));
-    sum = math.fma(sum, factor, math.exp2(math.sub(sink, largest)));
-    maximum = largest;
+    // A part of a weight of 1 and no value.
+    SoftmaxMerge merge(b, {sink, maximum});
+    sum = merge.sum({math.number(1), sum});
+    factor = merge.factor(1);
+    maximum = merge.maximum();
   }
   Value isEmpty =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
@@ -218,16 +220,11 @@ void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
         Value pair = arith.add(after, arith.mul(place, 2));
         Value maximum = number(pair), sum = number(arith.add(pair, 1));
         Value mine = number(arith.add(arith.mul(place, size), element));
-        Value before = loop.getRegionIterArg(0);
-        Value largest = math.max(before, maximum);
-        Value old = math.exp2(math.sub(before, largest));
-        Value now = math.exp2(math.sub(maximum, largest));
-        auto both = [&](Value a, Value c) {
-          return math.fma(a, old, math.mul(c, now));
-        };
-        scf::YieldOp::create(
-            b, ValueRange{largest, both(loop.getRegionIterArg(1), sum),
-                          both(loop.getRegionIterArg(2), mine)});
+        ValueRange before = loop.getRegionIterArgs();
+        SoftmaxMerge merge(b, {maximum, before[0]});
+        scf::YieldOp::create(b, ValueRange{merge.maximum(),
+                                           merge.sum({sum, before[1]}),
+                                           merge.sum({mine, before[2]})});
       }
       Value isFirst = arith.equal(element, arith.index(0));
       results.finish(b, token, head, loop.getResult(0), loop.getResult(1),

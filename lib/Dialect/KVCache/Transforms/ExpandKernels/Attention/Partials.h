@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row's sums over a part of the keys: a maximum m of exponents (of base 2), l
-// = SUM 2^(x - m) and o = SUM 2^(x - m) v. Parts without a key have m =
-// `noMaximum` and sums of 0, so that all parts combine alike.
+// A row's sums over a part of the keys, as of a SoftmaxState. Parts without a
+// key have the maximum `noMaximum` and sums of 0, so that all combine alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +15,6 @@
 #include "../KernelBuilder.h"
 
 namespace mlir::kvcache {
-
-/// Smaller than the exponents that rows have, but not infinite.
-constexpr double noMaximum = -1.0e30;
-
-/// A maximum may lag behind by so much (base 2) before sums are scaled anew.
-constexpr double maximumLag = 8;
-
-/// The least logarithm (base 2) of a scale of values.
-constexpr double leastScaleLog = -100;
 
 /// Elements of a row that lie side by side, from element `first` (`i32`) on.
 struct RowRun {

@@ -1,0 +1,180 @@
+//===- SoftmaxState.cpp - A softmax over tiles of tokens ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SoftmaxState.h"
+
+#include "../KernelBuilder.h"
+#include "../Tiles/Branch.h"
+#include "../Tiles/FastMath.h"
+#include "../Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+SoftmaxState::SoftmaxState(ImplicitLocOpBuilder &b, Warp &warp,
+                           SoftmaxLanes lanes)
+    : b(&b), warp(&warp), lanes(std::move(lanes)) {
+  FastMath math(b);
+  Value zero = math.number(0);
+  maximum.assign(this->lanes.rows, math.number(noMaximum));
+  weight.assign(this->lanes.rows, zero);
+  output.assign(this->lanes.outputRows.size(), zero);
+}
+
+SoftmaxState::Values SoftmaxState::flatten() const {
+  Values all = maximum;
+  llvm::append_range(all, weight);
+  llvm::append_range(all, output);
+  return all;
+}
+
+SoftmaxState SoftmaxState::with(ValueRange numbers) const {
+  SoftmaxState state = *this;
+  for (Values *part : {&state.maximum, &state.weight, &state.output}) {
+    size_t count = part->size();
+    *part = llvm::to_vector_of<Value>(numbers.take_front(count));
+    numbers = numbers.drop_front(count);
+  }
+  return state;
+}
+
+Value SoftmaxState::reduce(Value value,
+                           function_ref<Value(Value, Value)> combine) const {
+  return lanes.tokensOnRows ? warp->reduceColumn(value, combine)
+                            : warp->reduceRow(value, combine);
+}
+
+Value SoftmaxState::total(int64_t row) const {
+  FastMath math(*b);
+  return reduce(weight[row], [&](Value x, Value y) { return math.add(x, y); });
+}
+
+void SoftmaxState::raise(ArrayRef<Value> largest) {
+  Arith arith(*b);
+  FastMath math(*b);
+  Value needed;
+  for (auto [old, now] : llvm::zip(maximum, largest)) {
+    Value more = arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, now,
+                                       math.add(old, math.number(maximumLag)));
+    needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
+  }
+  Values old = flatten();
+  *this = with(emitIfElse(
+      *b, warp->any(needed), ValueRange(old).getTypes(),
+      [&] {
+        SoftmaxState scaled = *this;
+        Values factors;
+        for (auto [row, now] : llvm::enumerate(largest)) {
+          scaled.maximum[row] = math.max(maximum[row], now);
+          factors.push_back(
+              math.exp2(math.sub(maximum[row], scaled.maximum[row])));
+          scaled.weight[row] = math.mul(weight[row], factors.back());
+        }
+        if (lanes.turned) {
+          Value even = arith.mul(warp->column, 8), odd = arith.add(even, 4);
+          Values turned;
+          for (Value factor : factors)
+            turned.append({warp->from(factor, even), warp->from(factor, odd)});
+          factors = turned;
+        }
+        for (auto [sum, row] : llvm::zip(scaled.output, lanes.outputRows))
+          sum = math.mul(sum, factors[row]);
+        return scaled.flatten();
+      },
+      [&] { return old; }));
+}
+
+SmallVector<SmallVector<SoftmaxState::Values>>
+SoftmaxState::add(const SoftmaxTile &tile) {
+  FastMath math(*b);
+  auto exponent = [&](int64_t row, int64_t token, Value addend) {
+    Value score = tile.scores[row][token];
+    if (tile.factors.empty())
+      return addend ? math.add(score, addend) : score;
+    return addend ? math.fma(score, tile.factors[row], addend)
+                  : math.mul(score, tile.factors[row]);
+  };
+  auto larger = [&](Value x, Value y) { return x ? math.max(x, y) : y; };
+
+  int64_t tokens = tile.scores.front().size();
+  Values tokenLogs(tile.logs.empty() ? 0 : tokens);
+  for (const Values &ofGranule : tile.logs)
+    for (auto [most, log] : llvm::zip(tokenLogs, ofGranule))
+      most = larger(most, log);
+  Values largest;
+  for (int64_t row = 0; row < lanes.rows; ++row) {
+    Value most;
+    for (int64_t token = 0; token < tokens; ++token)
+      // Without logarithms the factor, which is positive, comes after.
+      most = larger(most, tokenLogs.empty()
+                              ? tile.scores[row][token]
+                              : exponent(row, token, tokenLogs[token]));
+    most = reduce(most, larger);
+    if (tokenLogs.empty() && !tile.factors.empty())
+      most = math.mul(most, tile.factors[row]);
+    largest.push_back(most);
+  }
+  raise(largest);
+
+  SmallVector<SmallVector<Values>> weights(
+      std::max<size_t>(tile.logs.size(), 1), SmallVector<Values>(lanes.rows));
+  for (int64_t row = 0; row < lanes.rows; ++row) {
+    Value less = math.negate(maximum[row]);
+    Values plain;
+    for (int64_t token = 0; token < tokens; ++token) {
+      plain.push_back(math.exp2(exponent(row, token, less)));
+      weight[row] = math.add(weight[row], plain.back());
+    }
+    if (tile.logs.empty())
+      weights.front()[row] = plain;
+    for (auto [granule, logs] : llvm::enumerate(tile.logs))
+      for (auto [token, log] : llvm::enumerate(logs)) {
+        Value scaled = math.exp2(exponent(row, token, math.add(log, less)));
+        if (!tile.signs.empty())
+          scaled = math.withSign(scaled, tile.signs[granule][token]);
+        weights[granule][row].push_back(scaled);
+      }
+  }
+  return weights;
+}
+
+Value mlir::kvcache::emitScaleLog(ImplicitLocOpBuilder &b, Value scale) {
+  FastMath math(b);
+  return math.maxOrNaN(math.log2(scale), math.number(leastScaleLog));
+}
+
+SmallVector<Value> mlir::kvcache::emitWeightTerms(ImplicitLocOpBuilder &b,
+                                                  Value low, Value high,
+                                                  Type type) {
+  FastMath math(b);
+  Words registers(b);
+  SmallVector<Value> terms = {registers.pack(low, high, type)};
+  if (type.isBF16()) {
+    auto [roundedLow, roundedHigh] = registers.unpack(terms.front(), type);
+    terms.push_back(registers.pack(math.sub(low, roundedLow),
+                                   math.sub(high, roundedHigh), type));
+  }
+  return terms;
+}
+
+SoftmaxMerge::SoftmaxMerge(ImplicitLocOpBuilder &b, ArrayRef<Value> maxima)
+    : b(b) {
+  FastMath math(b);
+  for (Value maximum : maxima)
+    largest = largest ? math.max(largest, maximum) : maximum;
+  for (Value maximum : maxima)
+    factors.push_back(math.exp2(math.sub(maximum, largest)));
+}
+
+Value SoftmaxMerge::sum(ArrayRef<Value> parts) const {
+  FastMath math(b);
+  Value total;
+  for (auto [part, factor] : llvm::zip(parts, factors))
+    total = total ? math.fma(part, factor, total) : math.mul(part, factor);
+  return total;
+}

@@ -1,0 +1,123 @@
+//===- SoftmaxState.h - A softmax over tiles of tokens --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of each row a maximum m of exponents (of base 2), the weights' sum SUM 2^(x -
+// m) and the sums of values SUM 2^(x - m) v, of the tokens that were. m may lag
+// behind, so that sums are scaled anew only where it has grown a lot.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SOFTMAXSTATE_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SOFTMAXSTATE_H
+
+#include "../Tiles/Warp.h"
+
+namespace mlir::kvcache {
+
+/// Smaller than the exponents that rows have, but not infinite: the maximum of
+/// no token.
+constexpr double noMaximum = -1.0e30;
+
+/// A maximum may lag behind by so much (base 2) before sums are scaled anew.
+constexpr double maximumLag = 8;
+
+/// The least logarithm (base 2) of a scale of values.
+constexpr double leastScaleLog = -100;
+
+/// Which rows and tokens of a warp's tile the lanes have.
+struct SoftmaxLanes {
+  /// Rows of which a lane has scores.
+  int64_t rows;
+  /// A row's tokens are with the lanes of a column of fragments, else with
+  /// those of a row.
+  bool tokensOnRows;
+  /// For each sum of values of the lane which row it is of: a number of the
+  /// lane's rows or, where sums are `turned`, of the rows `2 column` and
+  /// `2 column + 1` of each group of eight, of which the lane has scores of row
+  /// `row`.
+  SmallVector<int64_t> outputRows;
+  bool turned = false;
+};
+
+/// What a lane has of a tile.
+struct SoftmaxTile {
+  /// By row, then token: scores, of which what is masked is -inf. Exponents are
+  /// scores times the factors of their rows, which are positive; where there
+  /// are no factors, the scores.
+  SmallVector<SmallVector<Value>> scores;
+  SmallVector<Value> factors;
+  /// By granule, then token: logarithms of the scales of values (`scaleLog`),
+  /// and numbers with the signs of these; empty where there are no scales, or
+  /// none that is negative.
+  SmallVector<SmallVector<Value>> logs, signs;
+};
+
+class SoftmaxState {
+public:
+  using Values = SmallVector<Value>;
+
+  /// That of no token.
+  SoftmaxState(ImplicitLocOpBuilder &b, Warp &warp, SoftmaxLanes lanes);
+
+  /// All numbers in one list, as loops carry them, and the state of such.
+  Values flatten() const;
+  SoftmaxState with(ValueRange numbers) const;
+
+  /// Takes the tile's tokens in. Returns the weights that their values are to
+  /// be multiplied by, 2^(x - m) times the scale, by granule, row and token;
+  /// a product of these is to be added to `output`. A scale goes into the
+  /// exponent, as its logarithm: so the weight fits f16, whatever the scale is.
+  /// All lanes come together.
+  SmallVector<SmallVector<Values>> add(const SoftmaxTile &tile);
+
+  /// The sum of weights of a row, over all lanes.
+  Value total(int64_t row) const;
+
+  /// By row: the maximum, and the lane's sum of weights.
+  Values maximum, weight;
+  /// The lane's sums of values.
+  Values output;
+
+private:
+  Value reduce(Value value, function_ref<Value(Value, Value)> combine) const;
+  /// Scales sums anew where a maximum has grown a lot.
+  void raise(ArrayRef<Value> largest);
+
+  ImplicitLocOpBuilder *b;
+  Warp *warp;
+  SoftmaxLanes lanes;
+};
+
+/// log2 of a scale of values (f32), at least `leastScaleLog`; NaN of one that
+/// is negative or NaN.
+Value emitScaleLog(ImplicitLocOpBuilder &b, Value scale);
+
+/// Two weights as a register of `type` or, where that is bf16, whose 8 bits are
+/// too few, as two whose sum they are.
+SmallVector<Value> emitWeightTerms(ImplicitLocOpBuilder &b, Value low,
+                                   Value high, Type type);
+
+/// Sums of several parts of a row's tokens, by their maxima.
+class SoftmaxMerge {
+public:
+  SoftmaxMerge(ImplicitLocOpBuilder &b, ArrayRef<Value> maxima);
+
+  /// The largest maximum.
+  Value maximum() const { return largest; }
+  /// The parts' sums together.
+  Value sum(ArrayRef<Value> parts) const;
+  /// What the sums of part `part` are multiplied by.
+  Value factor(int64_t part) const { return factors[part]; }
+
+private:
+  ImplicitLocOpBuilder &b;
+  Value largest;
+  SmallVector<Value> factors;
+};
+
+} // namespace mlir::kvcache
+
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SOFTMAXSTATE_H
