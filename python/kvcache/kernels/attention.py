@@ -46,7 +46,7 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
                     out: Optional[str] = None, scale: Optional[float] = None,
                     softcap: Optional[float] = None, window: Optional[int] = None,
                     sinks: bool = False, lse: bool = False, parts: Optional[int] = None,
-                    policy: str = "assume") -> Program:
+                    global_scale: bool = False, policy: str = "assume") -> Program:
     """Attention of new tokens, which are in the cache already, to all tokens.
 
     `queries` is the queries' dtype (by default the cache's, bf16 for a quantised one),
@@ -54,7 +54,7 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
     share the keys of a row.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, offsets=,
-    [sinks=], [out=], [lse=], [scratch=])` with queries `[T, query_heads, D]`, of
+    [sinks=], [out=], [lse=], [scratch=], [global_scale=])` with queries `[T, query_heads, D]`, of
     which `offsets` `[B + 1]` says whose they are, and lengths without the new tokens.
     Gives `out`, like the queries, with `lse` also the logarithm of the sum, `[T,
     query_heads]`."""
@@ -68,6 +68,8 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
         result, options = _outputs(f, query_heads, layout.head_size, out or dtype, lse, parts)
         if sinks:
             options["sinks"] = f.array("sinks", [query_heads], "f32")
+        if global_scale:
+            options["global_scale"] = f.array("global_scale", [], "f32")
         kv.paged_attention(q, keys, values, result, offsets, policy=policy_of(policy),
                            scale=_number(f, "f32", scale), softcap=_number(f, "f32", softcap),
                            window=_number(f, "i64", window), **options)
@@ -78,13 +80,13 @@ def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
                queries: Optional[str] = None, out: Optional[str] = None,
                scale: Optional[float] = None, slots: Optional[str] = None,
                q_scales: bool = False, lse: bool = False, parts: Optional[int] = None,
-               policy: str = "assume") -> Program:
+               global_scale: bool = False, policy: str = "assume") -> Program:
     """Attention to a cache of latents, whose values are the first `value_size` elements
     of the keys. `slots` ("i32" or "i64") is the type of a list of keys for each row.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, offsets=,
-    [slots=, [scale_slots=]], [q_scales=], [out=], [lse=], [scratch=])` with queries
-    `[T, query_heads, D]`, slots `[T, K]`, `q_scales` `[T, query_heads]`. Gives `out`
+    [slots=, [scale_slots=]], [q_scales=], [out=], [lse=], [scratch=],
+    [global_scale=])` with queries `[T, query_heads, D]`, slots `[T, K]`, `q_scales` `[T, query_heads]`. Gives `out`
     `[T, query_heads, value_size]`, with `lse` also that, `[T, query_heads]`."""
     from ..dialects import kvcache as kv
 
@@ -102,6 +104,8 @@ def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
             lists = [f.array(name, [None, None], slots) for name in names]
         if q_scales:
             options["q_scales"] = f.array("q_scales", [None, query_heads], "f32")
+        if global_scale:
+            options["global_scale"] = f.array("global_scale", [], "f32")
         kv.mla_decode(q, keys, result, offsets, lists, policy=policy_of(policy),
                       scale=_number(f, "f32", scale), **options)
     return f.program(check=None if slots else check_tables(layout, policy, "offsets"))

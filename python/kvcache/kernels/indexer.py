@@ -10,12 +10,14 @@ from .function import Function, choice, count, policy_of
 from .program import Program, check_tables, longest, size
 
 
-def _indexer(f: Function, layout: Layout, query_heads: int):
+def _indexer(f: Function, layout: Layout, query_heads: int, global_scale: bool):
     count("query_heads", query_heads)
     queries = f.array("queries", [None, query_heads, layout.head_size], "f8E4M3FN")
     weights = f.array("weights", [None, query_heads], "f32")
     (keys,) = f.caches("key")
-    return queries, weights, keys, f.array("offsets", [None], "i32")
+    offsets = f.array("offsets", [None], "i32")
+    number = f.array("global_scale", [], "f32") if global_scale else None
+    return queries, weights, keys, offsets, number
 
 
 def _scores(f: Function):
@@ -28,26 +30,27 @@ def _columns(given):
 
 
 def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
-                   policy: str = "assume") -> Program:
+                   global_scale: bool = False, policy: str = "assume") -> Program:
     """Scores of all keys for the queries of new tokens, which are in the cache already.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, weights=,
-    offsets=, [columns=], [scores=])` with queries `[T, query_heads, D]` of f8E4M3FN,
+    offsets=, [columns=], [scores=], [global_scale=])` with queries `[T, query_heads, D]` of f8E4M3FN,
     weights `[T, query_heads]`. Gives `scores` `[T, columns]`; `columns` is the greatest
     number of keys of a sequence unless said otherwise."""
     from ..dialects import kvcache as kv
 
     f = Function("indexer_scores", layout)
     with f.building():
-        queries, weights, keys, offsets = _indexer(f, layout, query_heads)
+        queries, weights, keys, offsets, number = _indexer(f, layout, query_heads,
+                                                           global_scale)
         kv.indexer_scores(queries, weights, keys, offsets, _scores(f), causal=causal,
-                          policy=policy_of(policy))
+                          global_scale=number, policy=policy_of(policy))
     return f.program(sizes={"columns": _columns}, check=check_tables(layout, policy, "offsets"))
 
 
 def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = True,
                  values: bool = False, scores: bool = False, parts: Optional[int] = None,
-                 policy: str = "assume") -> Program:
+                 global_scale: bool = False, policy: str = "assume") -> Program:
     """The `k` best keys for the queries of new tokens. `parts` is how many blocks share
     the keys of a row.
 
@@ -64,7 +67,8 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
         return (size(given, "queries"), k)
 
     with f.building():
-        queries, weights, keys, offsets = _indexer(f, layout, query_heads)
+        queries, weights, keys, offsets, number = _indexer(f, layout, query_heads,
+                                                           global_scale)
         indices = f.array("indices", [None, k], "i32", shape=best, result=True)
         if values:
             options["values"] = f.array("values", [None, k], "f32", shape=best, result=True)
@@ -76,7 +80,7 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
                 "scratch", [None, None, 2 * k], "i32",
                 shape=lambda given: (size(given, "queries"), parts, 2 * k))
         kv.indexer_topk(queries, weights, keys, offsets, indices, causal=causal,
-                        policy=policy_of(policy), **options)
+                        global_scale=number, policy=policy_of(policy), **options)
     return f.program(sizes={"columns": _columns} if scores else {},
                      check=check_tables(layout, policy, "offsets"))
 

@@ -332,7 +332,7 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: m
 
 #kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 16>, placement = inline, rope = <bf16, size = 16>>
 func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
-  // expected-error @+1 {{'kvcache.paged_attention' op expected a layout whose heads are quantised as a whole, got a tail of 16 of 64 elements; use kvcache.mla_decode}}
+  // expected-error @+1 {{'kvcache.paged_attention' op expected a layout whose heads are quantised as a whole, got a tail of 16 of 64 elements; gather them first}}
   kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
       into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>)
   return
@@ -346,5 +346,25 @@ func.func @f(%k: !kvcache.cache<key, #a>, %v: !kvcache.cache<value, #b>, %q: mem
   // expected-error @+1 {{'kvcache.paged_attention' op expected keys and values of one layout, got #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16> and #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 32>}}
   kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #a>, !kvcache.cache<value, #b>)
       into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>, %g: memref<f32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected no 'global_scale', since the layout has no scales; add 'scales = <...>' to the layout or drop the operand}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) global_scale(%g : memref<f32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>, %g: memref<f16>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected 'global_scale' of 'f32', got 'f16'}}
+  kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>) global_scale(%g : memref<f16>)
   return
 }

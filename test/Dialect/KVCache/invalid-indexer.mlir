@@ -353,3 +353,12 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x64x128xf8E4M3FN>, %w: me
   kvcache.indexer_topk queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #kv>) offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) values(%values : memref<?x512xf16>)
   return
 }
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128>, page_size = 64, scales = <f32, granularity = 128>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x64x128xf8E4M3FN>, %w: memref<?x64xf32>, %o: memref<?xi32>, %i: memref<?x512xi32>, %g: memref<1xf32>) {
+  // expected-error @+1 {{'kvcache.indexer_topk' op expected 'global_scale' of rank 0 [], got rank 1}}
+  kvcache.indexer_topk queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #kv>) offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) global_scale(%g : memref<1xf32>)
+  return
+}

@@ -48,7 +48,7 @@ def remap_cases(rng):
         yield b.case(f"remap_nothing_{rows}_{columns}", "remap_indices")
 
 
-def _exact_queries(b, rows, heads):
+def exact_queries(b, rows, heads):
     """Codes and weights whose sums are exact in f32, many of them equal."""
     rng = b.rng
     few = np.array([-1, -0.5, 0, 0.5, 1, 2], np.float32)
@@ -62,7 +62,7 @@ def _exact_queries(b, rows, heads):
                                 (rows, heads)), "f32")
 
 
-def _exact_scales(b):
+def exact_scales(b):
     """Scales that are powers of two."""
     pool = b.inputs["scales"].view(np.uint32)
     live = pool != 0xFFFFFFFF
@@ -87,8 +87,8 @@ def indexer_cases(rng):
             b.sequences([a + c for a, c in zip(lengths, new)], [0] * 5)
             b.fill(0, 1)
             rows = sum(new) + 2
-            _exact_queries(b, rows, heads)
-            _exact_scales(b)
+            exact_queries(b, rows, heads)
+            exact_scales(b)
             b.set("old_lengths", lengths, "u32")
             b.set("row_offsets", np.cumsum([0] + new), "u32")
             b.inputs["lookup_table"][0, 0] = nb

@@ -5,7 +5,8 @@
 `--grid N` writes N cases over the grid of page size, head size, granularity,
 heads, sides, layers, dtypes, tables, pitches, placements and operations, sampled
 so that pairs of values come up; `--random N` N cases of the same operations whose
-layouts are any that the format allows; `--faults` writes one for each class of fault
+layouts are any that the format allows or, with `--op`, of attention, mla_decode,
+indexer_topk and remap_indices, in turn, of any that these take; `--faults` writes one for each class of fault
 that users of paged caches report, and cases about numbers.
 """
 import argparse
@@ -15,6 +16,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import attention_cases
 import fault_cases
 import grid_cases
 import random_cases
@@ -40,10 +42,13 @@ def main():
     if arguments.folder.exists() and any(arguments.folder.iterdir()):
         sys.exit(f"make_cases: {arguments.folder} is not empty")
     grid_ops = [op for op in arguments.op or () if op in grid_cases.MAKERS]
+    attention_ops = [op for op in arguments.op or () if op in attention_cases.MAKERS]
     for op in arguments.op or ():
         if op not in OPS:
             parser.error(f"no operation {op}; there are {', '.join(OPS)}")
-    if (arguments.grid or arguments.random) and arguments.op and not grid_ops:
+    of_grid = grid_ops or not arguments.op
+    if arguments.grid and not of_grid or (
+            arguments.random and not of_grid and not attention_ops):
         parser.error(f"the grid has none of {', '.join(arguments.op)}")
     if arguments.faults:
         for case in fault_cases.fault_cases():
@@ -53,6 +58,12 @@ def main():
     for case in grid_cases.grid_cases(arguments.grid, arguments.seed,
                                       arguments.pool_bytes, grid_ops):
         write_case(arguments.folder, case)
+    if attention_ops:
+        for case in attention_cases.random_attention_cases(
+                arguments.random, arguments.seed, attention_ops):
+            write_case(arguments.folder, case)
+    if not of_grid:
+        return
     for case in random_cases.random_cases(arguments.random, arguments.seed,
                                           arguments.pool_bytes, grid_ops):
         write_case(arguments.folder, case)

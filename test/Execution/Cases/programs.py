@@ -101,7 +101,7 @@ def _input(text, case, name, leading, as_dtype=None, into=None):
 
 
 def _global_scale(text, case):
-    if case.layout.global_scale == 1:
+    if case.layout.global_scale == 1 or not case.layout.G:
         return ""
     text.argument("global_scale", np.array(case.layout.global_scale, np.float32),
                   "f32")
@@ -322,12 +322,9 @@ def remap_indices(case):
 def _queries(text, case):
     """The cache whose keys are scored, and the text of what is asked of it; the
     pools hold the new tokens beside the old ones."""
-    offsets, old, weights = need(case, "row_offsets", "old_lengths", "q_scale")
-    # What every key's scale is multiplied by may as well multiply the weights.
-    if case.layout.global_scale != 1:
-        weights = weights * np.float32(case.layout.global_scale)
+    offsets, old = need(case, "row_offsets", "old_lengths")
     case = dataclasses.replace(
-        case, inputs=case.inputs | {"cache_lengths": old, "q_scale": weights},
+        case, inputs=case.inputs | {"cache_lengths": old},
         args={"c": 0, "l": 0} | case.args)
     collection = _collection(text, case, np.diff(offsets.astype(np.int64)))
     cache, cache_type = _cache(text, case, collection)
@@ -344,6 +341,7 @@ def indexer_topk(case, parts=3):
     blocks a row."""
     text = ProgramText()
     line = f"kvcache.indexer_topk {_queries(text, case)}"
+    globally = _global_scale(text, case)
     rows, count = case.inputs["q"].shape[0], argument(case, "top_k")
     columns = case.outputs["scores"].array.shape[1]
 
@@ -355,10 +353,11 @@ def indexer_topk(case, parts=3):
     def best(form):
         return (f" into({tensor(f'topk{form}', [rows, count], 'i32', 1)})"
                 f" values({tensor(f'values{form}', [rows, count], 'f32', 1)})")
-    text.line(f"{line}{best('')} scores({tensor('scores', [rows, columns], 'f32', 0)})")
-    text.line(line + best("_fused"))
+    text.line(f"{line}{best('')} scores({tensor('scores', [rows, columns], 'f32', 0)})"
+              f"{globally}")
+    text.line(line + best("_fused") + globally)
     workspace = tensor("workspace", [rows, parts, 2 * count], "i32", 1)
-    text.line(f"{line}{best('_parted')} workspace({workspace})")
+    text.line(f"{line}{best('_parted')} workspace({workspace}){globally}")
     return text
 
 
@@ -448,11 +447,6 @@ def convert_layout(case):
     return text
 
 
-def _without_global_scale(case):
-    if case.layout.G and case.layout.global_scale != 1:
-        raise Unsupported(f"global_scale {case.layout.global_scale} in {case.op}")
-
-
 def _attention_rows(text, case):
     """The collection and its new tokens, the parts of the line that attention
     has first: queries, and offsets."""
@@ -480,7 +474,7 @@ def _attention_results(text, case, dtype, size, parts):
         text.argument("workspace", padded_with_poison([count], "f32"), "f32",
                       static_dims=0)
         words += f" workspace({text.typed('workspace')})"
-    return words
+    return words + _global_scale(text, case)
 
 
 def _numbers(case, **names):
@@ -491,7 +485,6 @@ def _numbers(case, **names):
 
 
 def attention(case):
-    _without_global_scale(case)
     text = ProgramText()
     collection, q, offsets = _attention_rows(text, case)
     layer = text.index("layer", argument(case, "l", range(case.layout.L)))
@@ -513,7 +506,6 @@ def attention(case):
 
 
 def mla_decode(case):
-    _without_global_scale(case)
     text = ProgramText()
     collection, q, offsets = _attention_rows(text, case)
     layer = text.index("layer", argument(case, "l", range(case.layout.L)))

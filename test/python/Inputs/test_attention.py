@@ -33,15 +33,20 @@ def test_paged_attention():
     queries = np.random.default_rng(1).normal(size=(4, 4, 64)).astype(ml_dtypes.bfloat16)
     sinks = np.float32([0, 1, -1, 2])
     for options in ({}, dict(scale=0.3, window=5, lse=True),
-                    dict(softcap=2.0, sinks=True, lse=True, out="f32", parts=3)):
+                    dict(softcap=2.0, sinks=True, lse=True, out="f32", parts=3,
+                         global_scale=True)):
         k = kvcache.compile("paged_attention", GQA, query_heads=4, **options)
         more = {"sinks": sinks} if options.get("sinks") else {}
+        scale = np.float32(0.5 if options.get("global_scale") else 1)
+        if options.get("global_scale"):
+            more["global_scale"] = scale
         result = k(pool, lengths=LENGTHS, table=TABLE, layer=1, queries=queries,
                    offsets=OFFSETS, tool="memcheck,racecheck", **more)
         out, lse = result if options.get("lse") else (result, None)
         assert out.shape == queries.shape
         for row, b, visible in rows():
-            keys, values = (tokens(pool, TABLE[b], visible, 1, side) for side in (0, 1))
+            keys, values = (scale * tokens(pool, TABLE[b], visible, 1, side)
+                            for side in (0, 1))
             want, logarithm = attention(
                 queries[row], keys, values, options.get("scale", 64**-0.5), visible,
                 options.get("window"), options.get("softcap"), more.get("sinks"))
@@ -89,10 +94,11 @@ def test_mla_decode():
         slots[row, :visible] = TABLE[b][t // 8] * 8 + t % 8
         scale_slots[row, :visible] = scales_table[b][t // 8] * 8 + t % 8
     k = kvcache.compile("mla_decode", MLA, query_heads=3, value_size=64, q_scales=True, scale=0.1,
-                        slots="i64", out="f32")
-    listed = k(pool, lengths=LENGTHS, slots=slots, scale_slots=scale_slots, **given)
+                        slots="i64", out="f32", global_scale=True)
+    listed = k(pool, lengths=LENGTHS, slots=slots, scale_slots=scale_slots, global_scale=-2.0,
+               **given)
     for row, b, visible in rows():
-        keys = tokens(pool, TABLE[b], visible, scales_blocks=scales_table[b])
+        keys = -2 * tokens(pool, TABLE[b], visible, scales_blocks=scales_table[b])
         close(listed[row], attention(np.float32(queries[row]) * q_scales[row][:, None], keys,
                                      keys[:, :, :64], 0.1, visible)[0])
 

@@ -33,6 +33,8 @@ def test_scores_and_the_best_of_them():
     pool, arguments = filled(LAYOUT, 6), given()
     got = kvcache.compile("indexer_scores", LAYOUT, query_heads=8)(pool, **arguments)
     assert got.shape == (3, 32)
+    k = kvcache.compile("indexer_scores", LAYOUT, query_heads=8, global_scale=True)
+    np.testing.assert_array_equal(k(pool, global_scale=0.25, **arguments), got / 4)
     want, live = reference(pool, arguments, 32)
     for row in range(3):
         n = live[row]

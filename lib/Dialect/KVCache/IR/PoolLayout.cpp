@@ -110,6 +110,14 @@ int64_t PoolLayout::baseAlignment() const {
   return alignment;
 }
 
+int64_t PoolLayout::slotAlignment() const {
+  return std::gcd(baseAlignment(), slotBytes);
+}
+
+int64_t PoolLayout::headAlignment() const {
+  return heads == 1 ? slotAlignment() : std::gcd(slotAlignment(), headBytes);
+}
+
 bool PoolLayout::isAligned() const {
   return baseAlignment() % storageBytes == 0 && slotBytes % storageBytes == 0 &&
          headBytes % storageBytes == 0;

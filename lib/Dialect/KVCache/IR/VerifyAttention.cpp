@@ -124,7 +124,7 @@ LogicalResult PagedAttentionOp::verify() {
     return emitOpError("expected a layout whose heads are quantised as a "
                        "whole, got a tail of ")
            << layout.getRopeSize() << " of " << layout.getHeadSize()
-           << " elements; use kvcache.mla_decode";
+           << " elements; gather them first";
   constexpr int64_t sizes[] = {64, 80, 96, 128, 192, 256};
   if (!llvm::is_contained(sizes, layout.getHeadSize()))
     return emitOpError("expected a head size of 64, 80, 96, 128, 192 or 256, "
@@ -134,7 +134,8 @@ LogicalResult PagedAttentionOp::verify() {
                         getLse(), getWorkspace(), layout, *queryTypes,
                         layout.getHeadSize())) ||
       failed(verifyPositive(*this, "scale", getScale())) ||
-      failed(verifyPositive(*this, "softcap", getSoftcap())))
+      failed(verifyPositive(*this, "softcap", getSoftcap())) ||
+      failed(verifyGlobalScale(*this, layout, getGlobalScale())))
     return failure();
   if (getWindow() && *getWindow() < 1)
     return emitOpError("expected 'window' to be at least 1, got ")
@@ -162,7 +163,7 @@ LogicalResult MLADecodeOp::verify() {
     return emitOpError("expected a layout whose heads are quantised as a "
                        "whole, got a tail of ")
            << layout.getRopeSize() << " of " << layout.getHeadSize()
-           << " elements; gather it first";
+           << " elements; gather them first";
   int64_t size = layout.getHeadSize();
   if (size % 64 != 0 || size > 576)
     return emitOpError("expected a head size that is a multiple of 64 and at "
@@ -184,7 +185,8 @@ LogicalResult MLADecodeOp::verify() {
   if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(),
                         /*sinks=*/Value(), getLse(), getWorkspace(), layout,
                         *queryTypes, valueSize)) ||
-      failed(verifyPositive(*this, "scale", getScale())))
+      failed(verifyPositive(*this, "scale", getScale())) ||
+      failed(verifyGlobalScale(*this, layout, getGlobalScale())))
     return failure();
   int64_t heads = getQueryHeads();
   if (heads > 128)

@@ -31,12 +31,12 @@ static LogicalResult verifySameSize(GatherOp op, const Twine &first,
 
 LogicalResult GatherOp::verify() {
   LayoutAttr layout = kvcache::getLayout(getSource().getType());
-  for (auto [operand, name] :
-       {std::pair(getScales(), "scales"), {getGlobalScale(), "global_scale"}})
-    if (operand && !layout.isQuantized())
-      return emitOpError("expected no '")
-             << name << "', since the layout has no scales; add 'scales = "
-             << "<...>' to the layout or drop the operand";
+  if (getScales() && !layout.isQuantized())
+    return emitOpError(
+        "expected no 'scales', since the layout has no scales; "
+        "add 'scales = <...>' to the layout or drop the operand");
+  if (failed(verifyGlobalScale(*this, layout, getGlobalScale())))
+    return failure();
 
   SmallVector<Type> elements = getWideFloats(getContext());
   if (!layout.isQuantized() && !llvm::is_contained(elements, layout.getDtype()))
@@ -62,10 +62,6 @@ LogicalResult GatherOp::verify() {
                                 staticSize(scales, dim))))
         return failure();
   }
-  if (getGlobalScale() &&
-      failed(verifyTensor(*this, "global_scale", getGlobalScale(),
-                          {Float32Type::get(getContext())}, {}, {})))
-    return failure();
 
   // The sequences of `out`, by whoever knows their number.
   std::string name = "the sequences of the collection";

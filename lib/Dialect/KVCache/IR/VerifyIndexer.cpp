@@ -119,7 +119,8 @@ LogicalResult TopKOp::verify() {
 
 /// Checks a cache, and the queries for its keys.
 static LogicalResult verifyQueries(Operation *op, Value cache, Value queries,
-                                   Value weights, Value offsets) {
+                                   Value weights, Value offsets,
+                                   Value globalScale) {
   constexpr int64_t maxHeads = 128, maxHeadSize = 128, headSizeStep = 16;
   auto type = cast<CacheType>(cache.getType());
   LayoutAttr layout = type.getLayout();
@@ -162,7 +163,8 @@ static LogicalResult verifyQueries(Operation *op, Value cache, Value queries,
   if (failed(verifyTensor(op, "weights", weights,
                           {Float32Type::get(op->getContext())},
                           {dynamic, heads}, {"T", "Hq"})) ||
-      failed(verifySameSize(op, 0, "queries", queries, "weights", weights)))
+      failed(verifySameSize(op, 0, "queries", queries, "weights", weights)) ||
+      failed(verifyGlobalScale(op, layout, globalScale)))
     return failure();
   return verifyOffsets(op, cache, offsets);
 }
@@ -178,14 +180,14 @@ static LogicalResult verifyScores(Operation *op, Value queries, Value scores) {
 
 LogicalResult IndexerScoresOp::verify() {
   if (failed(verifyQueries(*this, getSource(), getQueries(), getWeights(),
-                           getOffsets())))
+                           getOffsets(), getGlobalScale())))
     return failure();
   return verifyScores(*this, getQueries(), getScores());
 }
 
 LogicalResult IndexerTopKOp::verify() {
   if (failed(verifyQueries(*this, getSource(), getQueries(), getWeights(),
-                           getOffsets())) ||
+                           getOffsets(), getGlobalScale())) ||
       failed(verifyBest(*this, TopKOp::maxK, getIndices(), getValues())) ||
       failed(verifySameSize(*this, 0, "queries", getQueries(), "indices",
                             getIndices())))

@@ -11,6 +11,19 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
+LogicalResult mlir::kvcache::verifyGlobalScale(Operation *op, LayoutAttr layout,
+                                               Value scale) {
+  if (!scale)
+    return success();
+  if (!layout.isQuantized())
+    return op->emitOpError(
+        "expected no 'global_scale', since the layout has no "
+        "scales; add 'scales = <...>' to the layout or drop "
+        "the operand");
+  return verifyTensor(op, "global_scale", scale,
+                      {Float32Type::get(op->getContext())}, {}, {});
+}
+
 SmallVector<Type> mlir::kvcache::getWideFloats(MLIRContext *context) {
   return {Float32Type::get(context), Float16Type::get(context),
           BFloat16Type::get(context)};

@@ -42,6 +42,10 @@ LogicalResult verifySources(Operation *op, RowForm form, OperandRange targets,
 LogicalResult verifyQuantization(Operation *op, LayoutAttr layout,
                                  QuantizationAttr rule, Value globalScale);
 
+/// Checks a global scale, if there is one: what multiplies the scales of caches
+/// of `layout`.
+LogicalResult verifyGlobalScale(Operation *op, LayoutAttr layout, Value scale);
+
 /// f32, f16 and bf16.
 SmallVector<Type> getWideFloats(MLIRContext *context);
 

@@ -83,8 +83,7 @@ LogicalResult mlir::kvcache::verifyQuantization(Operation *op,
              << floor;
     return success();
   }
-  return verifyTensor(op, "global_scale", globalScale,
-                      {Float32Type::get(op->getContext())}, {}, {});
+  return verifyGlobalScale(op, layout, globalScale);
 }
 
 LogicalResult QuantizeAppendOp::verify() {

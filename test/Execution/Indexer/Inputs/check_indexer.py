@@ -35,7 +35,8 @@ def layout_of(rng):
               "P": int(rng.choice([64, 192, 1, 3, 8, 16, 32, 61, 128, 40])),
               "is_mla": bool(rng.random() < 0.7),
               "scale_dtype": str(rng.choice(["f32", "f32", "bf16", "f16"])), "g": D,
-              "placement": str(rng.choice(["pool", "pool", "page_split", "inline"]))}
+              "placement": str(rng.choice(["pool", "pool", "page_split", "inline"])),
+              "global_scale": float(rng.choice([1, 1, 0.3, -1.5]))}
     layout = PoolLayout.from_json(fields)
     if fields["placement"] == "pool" and rng.random() < 0.3:
         fields["value_pitch"] = layout.packed_page_bytes + 16 * D

@@ -160,7 +160,8 @@ struct QueryKind {
   int64_t elementBytes, size, granularity, rowGroups, group;
 };
 
-/// Words: the first row of the tensor, the head, the lane's row of each group.
+/// Words: the first row of the tensor, the head, a number that multiplies all,
+/// the lane's row of each group.
 /// Gives the pieces, fragments B by group, step and granule, fragments A by
 /// step and granule, one of two steps, factors by row and by column.
 Values emitQueries(Kernel &kernel, ValueRange in, const QueryKind &kind) {
@@ -169,9 +170,9 @@ Values emitQueries(Kernel &kernel, ValueRange in, const QueryKind &kind) {
               kind.granularity);
   QueryFragments queries(kernel.builder, kernel.arguments[0], cut, kind.product,
                          kind.rowGroups, kind.group);
-  queries.setFactor(3);
+  queries.setFactor(3, kernel.asFloat(in[2]));
   queries.load(kernel.warp, arith.toIndex(in[0]), arith.toIndex(in[1]),
-               llvm::to_vector(in.drop_front(2)));
+               llvm::to_vector(in.drop_front(3)));
   Values result = describe(kernel, cut);
   for (int64_t group = 0; group <= kind.rowGroups; ++group)
     for (auto [number, piece] : llvm::enumerate(cut.pieces))
@@ -262,7 +263,7 @@ void tiles::addAttentionBlocks(MLIRContext &context,
   blocks.push_back({"shared-scales", 256, 6, emitSharedScales});
   auto queries = [&](StringRef name, QueryKind kind) {
     blocks.push_back(
-        {name, 32, 2 + kind.rowGroups, [=](Kernel &kernel, ValueRange in) {
+        {name, 32, 3 + kind.rowGroups, [=](Kernel &kernel, ValueRange in) {
            return emitQueries(kernel, in, kind);
          }});
   };

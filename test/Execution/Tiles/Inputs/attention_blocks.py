@@ -292,7 +292,7 @@ def check_shared_scales(run):
                     require(run.block, f"tile {tile}, side {side}", got[:, warp].T == want)
 
 
-def check_queries(product, size, granularity, row_groups, group):
+def check_queries(product, size, granularity, row_groups, group, number):
     """Queries of bf16 of two heads of the cache."""
     def check(run):
         random = np.random.default_rng(11)
@@ -301,7 +301,9 @@ def check_queries(product, size, granularity, row_groups, group):
         q = q.astype(BF16)
         first, head = 1, 1
         rows = [random.permutation(3 * group)[:8] for _ in range(row_groups)]
-        words = np.array([np.full(32, first), np.full(32, head)] + [r[ROW] for r in rows])
+        words = np.array([np.full(32, first), np.full(32, head),
+                          np.full(32, number, np.float32).view(np.int32)]
+                         + [r[ROW] for r in rows])
         extend = lambda text: text.argument("q", q.view(np.uint16), "bf16", static_dims=2)
         out = Words(run(words, 400, extend)["out"])
         pieces = out.pieces(run.block, size, 4)
@@ -323,14 +325,15 @@ def check_queries(product, size, granularity, row_groups, group):
             [upper[0], lower[0], upper[1], lower[1]]))
         factors = floats(out.take(row_groups)).astype(np.float64)
         by_column = floats(out.take(2 * row_groups))
-        for number, numbers in enumerate(of_rows):
+        for row_group, numbers in enumerate(of_rows):
             for i in (0, 1):
-                require(run.block, "a factor by column", by_column[2 * number + i] ==
-                        factors[number, 4 * (2 * COLUMN + i)])
-            # Queries scaled by powers of two, which factors take back.
-            back = factors[number] / 3
+                require(run.block, "a factor by column", by_column[2 * row_group + i] ==
+                        factors[row_group, 4 * (2 * COLUMN + i)])
+            # Queries scaled by powers of two, which factors take back, and by
+            # signs.
+            back = factors[row_group] / 3
             require(run.block, "a factor", np.log2(back) % 1 == 0)
-            for (piece, step, granule), words in zip(steps, fragments[number]):
+            for (piece, step, granule), words in zip(steps, fragments[row_group]):
                 start, per_lane = pieces[piece]
                 for half in range(2):
                     element = (start + COLUMN * per_lane + 4 * step + 2 * half)[:, None] + (
@@ -338,6 +341,7 @@ def check_queries(product, size, granularity, row_groups, group):
                     want = np.where(element // granularity == granule,
                                     numbers[ROW[:, None], element], 0)
                     got = halves(words[half], product) * back[:, None]
+                    want = want * number
                     require(run.block, "fragment B", got == want)
         require(run.block, "the end", out.words == 0)
 
@@ -406,8 +410,8 @@ CHECKS = {
     "cache-short-pages": check_cache(PoolLayout(
         dtype="i8", H=2, D=64, P=4, L=2, scale_dtype="f32", g=16)),
     "shared-scales": check_shared_scales,
-    "queries-of-codes": check_queries(np.float16, 96, 24, 1, 3),
-    "queries-of-numbers": check_queries(BF16, 80, 80, 2, 9),
+    "queries-of-codes": check_queries(np.float16, 96, 24, 1, 3, -0.5),
+    "queries-of-numbers": check_queries(BF16, 80, 80, 2, 9, 2),
     "results-of-one": check_results(1),
     "results-of-parts": check_results(3),
 }

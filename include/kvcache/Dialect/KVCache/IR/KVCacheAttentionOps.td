@@ -30,7 +30,8 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     sums too. The weights `e^x_j` (times the scale of the value) are rounded to
     the type of the products. The result is within 2e-3 of the row's largest value
     of that of exact arithmetic, and the same in every run. Magnitudes of value
-    scales below 2^-100 count as 2^-100. What is stored in slots from
+    scales below 2^-100 count as 2^-100. `global_scale` multiplies every scale
+    first. What is stored in slots from
     `cache_length(b) + new tokens` on has no influence, nor have table columns
     beyond those of the last token.
 
@@ -51,7 +52,7 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
       or bf16; last strides are 1.
     - `row_offsets` is a list `memref<B+1 x i32>`.
     - `sinks` is `memref<Hq x f32>`, `lse` is `[T, Hq]` of f32, `workspace` is
-      `memref<? x f32>`.
+      `memref<? x f32>`, `global_scale` is `memref<f32>` and needs scales.
     - `scale` (1 / sqrt(D) where it is not given) and `softcap` are positive,
       `window` is at least 1.
     - The policy is `assume` or `trap`.
@@ -74,6 +75,7 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     Optional<AnyMemRef>:$sinks,
     Optional<AnyMemRef>:$lse,
     Optional<AnyMemRef>:$workspace,
+    Optional<AnyMemRef>:$global_scale,
     OptionalAttr<F32Attr>:$scale,
     OptionalAttr<F32Attr>:$softcap,
     OptionalAttr<I64Attr>:$window,
@@ -88,6 +90,7 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
     (`lse` `(` $lse^ `:` type($lse) `)`)?
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
+    (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
@@ -117,8 +120,9 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     says where the scales of these keys lie. Every query head reads every key.
 
     A quantised cache has one scale a token (`granularity` is the head size),
-    which is found through the table of scales. Products are of f16 (codes) or of
-    the cache's dtype; sums, exponents and scales are f32.
+    which is found through the table of scales and is not negative; `global_scale`
+    multiplies every one of them. Products are of f16 (codes) or of the cache's
+    dtype; sums, exponents and scales are f32.
 
     `workspace` is as in `kvcache.paged_attention`, `Hq * (Dv + 2)` numbers a row
     and part.
@@ -134,7 +138,8 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     - `row_offsets` is a list `memref<B+1 x i32>`. `slots` and `scale_slots` are
       `[T, K]` of i32 or i64; `scale_slots` is there exactly where `slots` is and
       scales have block ids of their own.
-    - `q_scales` and `lse` are `[T, Hq]` of f32, `workspace` is `memref<? x f32>`.
+    - `q_scales` and `lse` are `[T, Hq]` of f32, `workspace` is `memref<? x f32>`,
+      `global_scale` is `memref<f32>` and needs scales.
     - `scale` is positive; it is 1 / sqrt(D) where it is not given.
     - The policy is `assume` or `trap`.
 
@@ -155,6 +160,7 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     Optional<AnyMemRef>:$q_scales,
     Optional<AnyMemRef>:$lse,
     Optional<AnyMemRef>:$workspace,
+    Optional<AnyMemRef>:$global_scale,
     OptionalAttr<F32Attr>:$scale,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
@@ -167,6 +173,7 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     (`q_scales` `(` $q_scales^ `:` type($q_scales) `)`)?
     (`lse` `(` $lse^ `:` type($lse) `)`)?
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
+    (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{

@@ -122,7 +122,8 @@ def KVCache_IndexerScoresOp
         score[t, j] = k_s[j] * SUM_h max(0, SUM_d q[t, h, d] * k[j, d]) * q_s[t, h]
 
     where `k_s` is the scale of the key, from the scales operand of the cache and
-    through its table, and `q_s` is the second of `queries`. Row `r` is of the
+    through its table, times `global_scale` where it is given, and `q_s` is the
+    second of `queries`. Row `r` is of the
     sequence `b` with `offsets[b] <= r < offsets[b + 1]` and sees the first
     `cache_length(b) + n` keys: with `causal`, `n = r - offsets[b] + 1`, else `n =
     offsets[b + 1] - offsets[b]`. Keys of new tokens are in the cache beforehand.
@@ -142,8 +143,8 @@ def KVCache_IndexerScoresOp
       no unquantised tail; the head size is a multiple of 16, at most 128.
     - `queries` are `memref<T x Hq x D x f8E4M3FN>` and `memref<T x Hq x f32>` with
       static `Hq`, at most 128, and last stride 1; `D` is the head size.
-    - `offsets` is `memref<B+1 x i32>`, and `scores` `memref<T x N x f32>` with last
-      stride 1.
+    - `offsets` is `memref<B+1 x i32>`, `scores` `memref<T x N x f32>` with last
+      stride 1, `global_scale` `memref<f32>`.
 
     Example:
     ```mlir
@@ -161,6 +162,7 @@ def KVCache_IndexerScoresOp
     KVCache_CacheType:$source,
     AnyMemRef:$offsets,
     AnyMemRef:$scores,
+    Optional<AnyMemRef>:$global_scale,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
@@ -169,6 +171,7 @@ def KVCache_IndexerScoresOp
     `from` `(` $source `:` qualified(type($source)) `)`
     `offsets` `(` $offsets `:` type($offsets) `)`
     `into` `(` $scores `:` type($scores) `)`
+    (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
 }
@@ -193,8 +196,9 @@ def KVCache_IndexerTopKOp : KVCache_KernelOp<"indexer_topk"> {
     do not exist are still keys, with score -inf.
 
     **Constraints:**
-    - Cache, `queries` and `offsets` are as in `kvcache.indexer_scores`, and there
-      is room for the queries beside the candidates.
+    - Cache, `queries`, `offsets` and `global_scale` are as in
+      `kvcache.indexer_scores`, and there is room for the queries beside the
+      candidates.
     - `indices` and `values` are as in `kvcache.topk`.
     - `scores` are as in `kvcache.indexer_scores`; `scores` and `workspace` are
       not given both.
@@ -219,6 +223,7 @@ def KVCache_IndexerTopKOp : KVCache_KernelOp<"indexer_topk"> {
     Optional<AnyMemRef>:$values,
     Optional<AnyMemRef>:$scores,
     Optional<AnyMemRef>:$workspace,
+    Optional<AnyMemRef>:$global_scale,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
@@ -230,6 +235,7 @@ def KVCache_IndexerTopKOp : KVCache_KernelOp<"indexer_topk"> {
     (`values` `(` $values^ `:` type($values) `)`)?
     (`scores` `(` $scores^ `:` type($scores) `)`)?
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
+    (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
 }

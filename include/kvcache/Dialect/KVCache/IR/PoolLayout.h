@@ -69,6 +69,9 @@ struct PoolLayout {
   /// A power of two of bytes, up to that of pools, that divides the address of
   /// the first element of every block, layer and side.
   int64_t baseAlignment() const;
+  /// The same for the first element of every slot, and of every head of it.
+  int64_t slotAlignment() const;
+  int64_t headAlignment() const;
   /// Whether every element lies at a multiple of its size. Else it is read and
   /// written as bytes.
   bool isAligned() const;

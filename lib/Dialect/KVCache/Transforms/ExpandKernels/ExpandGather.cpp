@@ -380,10 +380,7 @@ void GatherKernel::emit() {
   out = builder.takeTensor(op.getOut(), /*readOnly=*/false);
   if (op.getScales())
     scalesOut = builder.takeTensor(op.getScales(), /*readOnly=*/false);
-  if (op.getGlobalScale())
-    globalScale = memref::LoadOp::create(
-        *b, builder.takeTensor(op.getGlobalScale(), /*readOnly=*/true).base,
-        ValueRange());
+  globalScale = builder.takeNumber(op.getGlobalScale());
 
   bool readsScales = layout.isQuantized();
   pages.forPage(cache, readsScales, [&](const GatherPage &page) {

@@ -72,7 +72,7 @@ void QuantizeKernel::writeTail(unsigned target, Destination to,
   int64_t sourceAlignment = std::gcd(rowAlignment, begin * bytes);
   auto fits = [&](int64_t lanes) {
     return tail.inner % lanes == 0 && sourceAlignment % (lanes * bytes) == 0 &&
-           rowAlignmentOf(tail) % (lanes * tail.storageBytes) == 0;
+           tail.headAlignment() % (lanes * tail.storageBytes) == 0;
   };
   int64_t lanes = maxAccessBytes / std::max(bytes, tail.storageBytes);
   while (lanes > 1 && !fits(lanes))
@@ -244,12 +244,8 @@ void QuantizeKernel::emit() {
                          layout.getNumHeads(), layout.getHeadSize(), isFlat,
                          rowAlignment, turn.rotation, turn.norm);
   if (request.quantization) {
-    Value globalScale;
-    if (request.globalScale)
-      globalScale = memref::LoadOp::create(
-          *b, builder.takeTensor(request.globalScale, /*readOnly=*/true).base,
-          ValueRange());
-    rule.emplace(*b, layout, request.quantization, globalScale);
+    rule.emplace(*b, layout, request.quantization,
+                 builder.takeNumber(request.globalScale));
   }
   RowMap map(builder, request.form, request.rows, lead, request.policy);
 
@@ -314,8 +310,8 @@ static LogicalResult expand(const QuantizeRequest &request, Tuning defaults) {
                {"a granule has", cut.granule * bytes},
                {"vectors of 16 bytes become parts of rows of the pool, which "
                 "start at multiples of",
-                rowAlignmentOf(pool) % wide == 0 ? maxAccessBytes
-                                                 : rowAlignmentOf(pool)}});
+                pool.headAlignment() % wide == 0 ? maxAccessBytes
+                                                 : pool.headAlignment()}});
   emitForAlignment(host, sources, [&](int64_t alignment) {
     QuantizeKernel(host, request, tuning, alignment).emit();
   });

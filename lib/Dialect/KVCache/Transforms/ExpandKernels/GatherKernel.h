@@ -69,10 +69,6 @@ private:
   bool isStaged(const Stretch &stretch, int64_t rows) const;
   Stage makeStage(const Column &column, const GatherPage &page, Value firstRow,
                   int64_t rowStep, int64_t rows);
-  /// The first byte of the thread's vector in slot 0 (`memref<i8>`), and the
-  /// vector of row `row` from there.
-  Value startOf(const Column &column, const GatherPage &page);
-  Value loadFrom(Value start, const Column &column, Value row);
   /// Copies the thread's rows of the step that starts at row `step` (`i32`).
   /// Where the step is not whole, rows without a token are taken to be the last
   /// one that has one, which is written again: that costs less than to branch.

@@ -6,6 +6,7 @@
 
 #include "Destinations.h"
 #include "GatherKernel.h"
+#include "PageRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -84,33 +85,6 @@ GatherKernel::loadPairScales(const Stage &stage, const GatherPage &page,
   return scales;
 }
 
-Value GatherKernel::startOf(const Column &column, const GatherPage &page) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  const PoolLayout &pool = column.stretch.shape;
-  auto byte = MemRefType::get({}, b.getI8Type());
-  Value start =
-      PagePtrOp::create(b, byte, operandOf(b, cache, Pool::values), page.block);
-  Value inRow = arith.add(arith.mul(column.head, pool.headBytes),
-                          arith.mul(column.storage, pool.storageBytes));
-  return ByteViewOp::create(b, byte, start,
-                            arith.toIndex(arith.add(inRow, pool.firstByte)));
-}
-
-Value GatherKernel::loadFrom(Value start, const Column &column, Value row) {
-  ImplicitLocOpBuilder &b = *this->b;
-  Arith arith(b);
-  const Stretch &stretch = column.stretch;
-  Type type = stretch.shape.storageType;
-  Value view = ByteViewOp::create(
-      b, MemRefType::get({stretch.lanes}, type), start,
-      arith.mul(arith.toIndex(row), stretch.shape.slotBytes));
-  return vector::LoadOp::create(b, VectorType::get({stretch.lanes}, type), view,
-                                ValueRange{arith.index(0)},
-                                /*nontemporal=*/false,
-                                llvm::MaybeAlign(stretch.poolAlignment()));
-}
-
 Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
                                const GatherPage &page, Value step, bool isWhole,
                                Value doubts) {
@@ -126,15 +100,25 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
   };
   // Where rows are no constants apart, what is the lane's alone comes first:
   // then a row is one multiplication from there.
+  const Stretch &stretch = column.stretch;
+  auto type = VectorType::get({stretch.lanes}, stretch.shape.storageType);
+  std::optional<PageRows> pageRows;
   Value start;
-  if (!isWhole)
-    start = startOf(column, page);
+  if (!isWhole) {
+    pageRows.emplace(b, operandOf(b, cache, Pool::values), stretch.shape,
+                     page.block);
+    start = pageRows->at(
+        arith.add(arith.mul(column.head, stretch.shape.headBytes),
+                  arith.mul(column.storage, stretch.shape.storageBytes)));
+  }
   for (int64_t i = 0; i < stage.rows; ++i) {
     Value row =
         held(arith.add(arith.add(step, stage.firstRow), i * stage.rowStep));
     rows.push_back(row);
     codes.push_back(isWhole ? loadCodes(column, page, row)
-                            : loadFrom(start, column, row));
+                            : pageRows->load(start, arith.toIndex(row),
+                                             /*bytes=*/0, type,
+                                             stretch.poolAlignment()));
     if (!together)
       llvm::append_range(scales, loadPairScales(stage, page, row));
   }
@@ -163,12 +147,13 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
         b, code, stage.memory, ValueRange{place(stage.write, row)},
         /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes));
   NVVM::SyncWarpOp::create(b, all);
-  auto type =
+  auto halfType =
       VectorType::get({stage.half->lanes}, stage.half->shape.storageType);
   for (int64_t number = 0; number < stage.rows; ++number)
     for (auto [half, part] : llvm::enumerate(stage.parts)) {
       Value code = vector::LoadOp::create(
-          b, type, stage.memory, ValueRange{place(stage.reads[half], number)},
+          b, halfType, stage.memory,
+          ValueRange{place(stage.reads[half], number)},
           /*nontemporal=*/false, llvm::MaybeAlign(Stretch::maxBytes / 2));
       size_t scale = stage.oneScale ? number : 2 * number + half;
       store(part, rows[number],

@@ -19,7 +19,7 @@ GranuleCut::GranuleCut(LayoutAttr layout, int64_t elementBytes,
         return GranuleCut(size,
                           layout.isQuantized() ? layout.getGranularity() : size,
                           values.elementsPerStorage, values.storageBytes,
-                          rowAlignmentOf(values), elementBytes, rowAlignment);
+                          values.headAlignment(), elementBytes, rowAlignment);
       }()) {}
 
 GranuleCut::GranuleCut(int64_t size, int64_t granularity, int64_t perStorage,

@@ -286,6 +286,13 @@ Tensor KernelBuilder::takeTensor(Value memref, bool readOnly) {
   return tensor;
 }
 
+Value KernelBuilder::takeNumber(Value memref) {
+  if (!memref)
+    return Value();
+  return memref::LoadOp::create(
+      kernel, takeTensor(memref, /*readOnly=*/true).base, ValueRange());
+}
+
 Value KernelBuilder::takeList(Value memref) {
   return takeTensor(memref, /*readOnly=*/true).base;
 }

@@ -100,6 +100,9 @@ public:
   /// A memref of the host; with `readOnly` nobody writes it while the kernel
   /// runs.
   Tensor takeTensor(Value memref, bool readOnly);
+  /// The number that a `memref<f32>` of the host holds, which nobody writes
+  /// while the kernel runs; null of null.
+  Value takeNumber(Value memref);
   /// A list `memref<? x i32>` that nobody writes while the kernel runs, as the
   /// base of `kvcache.table_read`.
   Value takeList(Value memref);

@@ -32,9 +32,7 @@ Stretch::Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
     flat = true;
   }
   firstNumber = pool == Pool::tail ? layout.getQuantizedSize() : 0;
-  headAlignment = std::gcd(shape.baseAlignment(), shape.slotBytes);
-  if (shape.heads > 1)
-    headAlignment = std::gcd(headAlignment, shape.headBytes);
+  headAlignment = shape.headAlignment();
   int64_t outAlignment = std::gcd(rowAlignment, firstNumber * outBytes);
 
   // Interleaved scales do not lie side by side.

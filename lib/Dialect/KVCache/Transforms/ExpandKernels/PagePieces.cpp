@@ -255,9 +255,7 @@ public:
     int64_t length = flat ? from.rowSize() : inner;
     lanes = maxBytes / from.storageBytes;
     auto fits = [&](const PoolLayout &pool) {
-      int64_t aligned = std::gcd(pool.baseAlignment(), pool.slotBytes);
-      if (pool.heads > 1 && !flat)
-        aligned = std::gcd(aligned, pool.headBytes);
+      int64_t aligned = flat ? pool.slotAlignment() : pool.headAlignment();
       return aligned % (lanes * pool.storageBytes) == 0;
     };
     while (lanes > 1 && (length % lanes != 0 || !fits(from) || !fits(to)))

@@ -129,7 +129,7 @@ void QuantizeKernel::storeCodes(unsigned target, Destination to,
     Value head, element;
     std::tie(head, element) = place(cell, step);
     int64_t bytes = cut.vector / pool.elementsPerStorage * pool.storageBytes;
-    bool isAligned = rowAlignmentOf(pool) % bytes == 0;
+    bool isAligned = pool.headAlignment() % bytes == 0;
     store(target, Pool::values, to, head, element, codes,
           isAligned ? bytes : 0);
   });

@@ -26,11 +26,6 @@ bool mlir::kvcache::hasPackedRows(Value memref) {
           strides[rank - 2] == type.getDimSize(rank - 1));
 }
 
-int64_t mlir::kvcache::rowAlignmentOf(const PoolLayout &pool) {
-  int64_t alignment = std::gcd(pool.baseAlignment(), pool.slotBytes);
-  return pool.heads == 1 ? alignment : std::gcd(alignment, pool.headBytes);
-}
-
 RowVectors::RowVectors(const PoolLayout &pool, ValueRange tensors,
                        int64_t rowAlignment)
     : inner(pool.inner), storageBytes(pool.storageBytes) {
@@ -41,7 +36,7 @@ RowVectors::RowVectors(const PoolLayout &pool, ValueRange tensors,
   lanes = maxAccessBytes / storageBytes;
   auto fits = [&](int64_t lanes) {
     if (length % lanes != 0 ||
-        rowAlignmentOf(pool) % (lanes * storageBytes) != 0)
+        pool.headAlignment() % (lanes * storageBytes) != 0)
       return false;
     return llvm::all_of(tensors, [&](Value tensor) {
       auto type = cast<MemRefType>(tensor.getType());
@@ -63,7 +58,7 @@ void mlir::kvcache::remarkRowWidth(Location location, StringRef subject,
   remarkWidth(
       location, subject, vectors.lanes * bytes,
       {{vectors.flat ? "a row has" : "a head has", length},
-       {"rows of the pool start at multiples of", rowAlignmentOf(pool)}});
+       {"rows of the pool start at multiples of", pool.headAlignment()}});
 }
 
 std::pair<Value, Value> RowVectors::place(Arith &arith, Value unit) const {

@@ -17,9 +17,6 @@ constexpr int64_t maxAccessBytes = 16;
 /// Whether the heads of a row of `memref` lie side by side.
 bool hasPackedRows(Value memref);
 
-/// Bytes, up to 16, that rows and heads of a pool start at multiples of.
-int64_t rowAlignmentOf(const PoolLayout &pool);
-
 /// The row of a token as vectors of one length.
 struct RowVectors {
   /// Storage elements of a vector, vectors of a row.

@@ -33,7 +33,7 @@ CacheTiles::CacheTiles(ImplicitLocOpBuilder &b, Value keys, Value values,
       policy(policy), layout(kvcache::getLayout(keys.getType())),
       shape(PoolLayout::get(layout, Pool::values)),
       withScales(withScales && layout.isQuantized()),
-      alignment(rowAlignmentOf(shape)),
+      alignment(shape.headAlignment()),
       keyCut(layout.getHeadSize(), acrossKeys, shape.storageBytes,
              maxAccessBytes, granularityOf(layout)),
       valueCut(layout.getHeadSize(), acrossValues, shape.storageBytes,
@@ -235,7 +235,7 @@ SmallVector<Value> CacheTiles::loadScales(Side side, Value tile,
   int64_t count = keyCut.granules, bytes = count * pool.storageBytes;
   // Scales of a head lie side by side, except where they are swizzled.
   bool areOne = count > 1 && llvm::isPowerOf2_64(bytes) &&
-                bytes <= maxAccessBytes && rowAlignmentOf(pool) % bytes == 0 &&
+                bytes <= maxAccessBytes && pool.headAlignment() % bytes == 0 &&
                 !layout.isSwizzled(side);
   for (int64_t i = 0; i < keysPerLane; ++i) {
     Value block = blockOf(pages, side, Pool::scales, /*asKeys=*/true, i);

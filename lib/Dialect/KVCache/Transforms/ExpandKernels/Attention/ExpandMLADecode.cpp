@@ -37,9 +37,7 @@ MLADecodeKernel::MLADecodeKernel(ImplicitLocOpBuilder &host, MLADecodeOp op,
                                  Tuning tuning)
     : host(host), op(op), tuning(tuning),
       layout(kvcache::getLayout(op.getKeys().getType())),
-      dtype(layout.getDtype()),
-      queryType(cast<MemRefType>(op.getQ().getType()).getElementType()),
-      isCode(dtype.getIntOrFloatBitWidth() == 8),
+      dtype(layout.getDtype()), isCode(dtype.getIntOrFloatBitWidth() == 8),
       isSparse(!op.getSlots().empty()), headSize(layout.getHeadSize()),
       valueSize(op.getValueSize()), heads(op.getQueryHeads()) {
   product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
@@ -114,9 +112,6 @@ void MLADecodeKernel::store(const SoftmaxState &state, const QueryTile &rows,
       Value first = arith.add(start, shared->pairAt(warp->column, 0));
       for (int64_t step = 0; step < outputSteps(); ++step) {
         Values pair(ArrayRef(state.output).slice(4 * step + 2 * half, 2));
-        for (Value &sum : pair)
-          if (isCode)
-            sum = math.mul(sum, Words(*b).decodedUnit(dtype));
         if (step % 2 == 1 && shared->hasNeighbours()) {
           llvm::append_range(runs.back().elements, pair);
           continue;
@@ -175,6 +170,8 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
     state = walk(first, afterWhole, /*isWhole=*/true, state);
     state = walk(afterWhole, stop, /*isWhole=*/false, state);
   }
+  if (isCode)
+    state.scaleOutput(Words(*b).decodedUnit(dtype), globalScale);
   store(state, rows, part);
 }
 
@@ -215,9 +212,10 @@ void MLADecodeKernel::emit() {
   }
   Value parts = results->parts(host, units, most);
   results->enter(builder, parts);
-  q = builder.takeTensor(op.getQ(), /*readOnly=*/true);
+  queries.emplace(builder, op.getQ(), product);
   if (op.getQScales())
     queryScales = builder.takeTensor(op.getQScales(), /*readOnly=*/true);
+  globalScale = builder.takeNumber(op.getGlobalScale());
 
   warp.emplace(*b);
   source.emplace(builder, op, *warp, tokens, warps);

@@ -62,12 +62,11 @@ PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
   product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
 }
 
-PagedAttentionKernel::Values PagedAttentionKernel::withScales(ValueRange loaded,
-                                                              Side side) {
-  Values all = llvm::to_vector_of<Value>(loaded);
+PagedAttentionKernel::Values PagedAttentionKernel::scalesOf(Side side,
+                                                            ValueRange loaded) {
   if (sharesScales)
-    llvm::append_range(all, scales->read(side));
-  return all;
+    return scales->read(side);
+  return llvm::to_vector_of<Value>(loaded.drop_front(tiles->vectors(side)));
 }
 
 SoftmaxState PagedAttentionKernel::walkWhole(Value first, Value stop,
@@ -86,18 +85,13 @@ SoftmaxState PagedAttentionKernel::walkWhole(Value first, Value stop,
         [&] { return tiles->load(side, tile, pages, /*isInside=*/true); },
         [&] { return llvm::to_vector_of<Value>(otherwise); });
   };
-  auto zeros = [&](TypeRange types) {
-    return llvm::map_to_vector(types, [&](Type type) -> Value {
-      return arith::ConstantOp::create(*b, b->getZeroAttr(type));
-    });
-  };
   Ahead ahead;
   ahead.pages = pagesOf(first, Values(tiles->pageCount(), arith.i32(0)));
   if (prefetches) {
-    ahead.keys =
-        load(Side::key, first, ahead.pages, zeros(tiles->types(Side::key)));
-    ahead.values =
-        load(Side::value, first, ahead.pages, zeros(tiles->types(Side::value)));
+    ahead.keys = load(Side::key, first, ahead.pages,
+                      emitZeros(*b, tiles->types(Side::key)));
+    ahead.values = load(Side::value, first, ahead.pages,
+                        emitZeros(*b, tiles->types(Side::value)));
     ahead.pages = pagesOf(arith.add(first, tokenWarps), ahead.pages);
   }
   if (sharesScales)
@@ -131,12 +125,13 @@ SoftmaxState PagedAttentionKernel::walkWhole(Value first, Value stop,
   Values keys = ahead.keys, values = ahead.values;
   if (!prefetches)
     keys = tiles->load(Side::key, tile, pages, /*isInside=*/true);
-  SmallVector<Values> scores = this->scores(withScales(keys, Side::key));
+  SmallVector<Values> scores = this->scores(keys);
   if (prefetches)
     ahead.keys = load(Side::key, next, pages, keys);
   else
     values = tiles->load(Side::value, tile, pages, /*isInside=*/true);
-  multiplyValues(sums, values, weights(sums, scores, valueScales(values)));
+  multiplyValues(sums, values,
+                 weights(sums, scores, scalesOf(Side::value, values)));
   if (prefetches)
     ahead.values = load(Side::value, next, pages, values);
   carried = sums.flatten();
@@ -166,9 +161,10 @@ SoftmaxState PagedAttentionKernel::walkEdges(Value first, Value before,
   Values values = tiles->load(Side::value, tile, pages, /*isInside=*/false);
   if (sharesScales)
     scales->loadEdge(tile);
-  SmallVector<Values> scores = this->scores(withScales(keys, Side::key));
+  SmallVector<Values> scores = this->scores(keys);
   maskEdges(scores, tile);
-  multiplyValues(sums, values, weights(sums, scores, valueScales(values)));
+  multiplyValues(sums, values,
+                 weights(sums, scores, scalesOf(Side::value, values)));
   scf::YieldOp::create(*b, sums.flatten());
   return initial.with(loop.getResults());
 }
@@ -229,10 +225,6 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   tiles->setRange(*warp, rows.sequence, head, begin, end);
   queries->load(*warp, rows.firstRow, head, tileRows);
   factors = queries->scoreFactors(*warp, /*byColumn=*/isCode);
-  Value unit = isCode ? Words(*b).decodedUnit(dtype) : Value();
-  for (Value &factor : factors)
-    if (isCode)
-      factor = math.mul(factor, unit);
 
   // Of these, those that all rows see as a whole.
   auto within = [&](Value tile) {
@@ -246,9 +238,8 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   sums = walkWhole(arith.add(firstWhole, tokenWarp()), afterWhole, sums);
   sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
                    lastTile, sums);
-  for (Value &sum : sums.output)
-    if (isCode)
-      sum = math.mul(sum, unit);
+  if (isCode)
+    sums.scaleOutput(Words(*b).decodedUnit(dtype), globalScale);
   if (sharesScales)
     storeOwn(sums, rows, head, part);
   else
@@ -297,10 +288,17 @@ void PagedAttentionKernel::emit() {
                   rowGroups, group);
   double scale = op.getScale() ? op.getScale()->convertToDouble()
                                : 1 / std::sqrt(double(headSize));
-  if (op.getSoftcap())
-    queries->setFactor(scale / op.getSoftcap()->convertToDouble());
-  else
-    queries->setFactor(scale * log2e);
+  globalScale = builder.takeNumber(op.getGlobalScale());
+  Values numbers;
+  if (isCode)
+    numbers.push_back(Words(*b).decodedUnit(dtype));
+  if (globalScale)
+    numbers.push_back(globalScale);
+  // Where a cap bends scores, exponents come after.
+  queries->setFactor(op.getSoftcap()
+                         ? scale / op.getSoftcap()->convertToDouble()
+                         : scale * log2e,
+                     numbers);
   prefetches = tiles->registers(Side::key) + tiles->registers(Side::value) +
                    rowGroups * (headSize / 4 + headSize / 8) <=
                prefetchWords;

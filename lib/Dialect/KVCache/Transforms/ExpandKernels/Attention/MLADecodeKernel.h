@@ -8,6 +8,7 @@
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_MLADECODEKERNEL_H
 
 #include "Partials.h"
+#include "QueryRows.h"
 #include "QueryTiles.h"
 #include "SharedTile.h"
 #include "SlotSource.h"
@@ -37,7 +38,6 @@ private:
 
   void emitRows(const QueryTile &rows, Value part);
   void loadQueries(const QueryTile &rows);
-  Value loadQuery(Value at, int64_t count);
   /// Tiles `first` to before `stop`; `isWhole` says that all rows see all of
   /// their keys.
   SoftmaxState walk(Value first, Value stop, bool isWhole,
@@ -58,7 +58,7 @@ private:
   MLADecodeOp op;
   Tuning tuning;
   LayoutAttr layout;
-  Type dtype, product, queryType;
+  Type dtype, product;
   bool isCode, isSparse;
   int64_t headSize, valueSize, heads;
   /// Where in shared memory what starts.
@@ -70,7 +70,10 @@ private:
   std::optional<SharedTile> shared;
   std::optional<SlotSource> source;
   std::optional<RowResults> results;
-  Tensor q, queryScales;
+  std::optional<QueryRows> queries;
+  Tensor queryScales;
+  /// f32; null where there is none.
+  Value globalScale;
   double factor;
   /// What scores of the lane's rows are multiplied by; one past their last key.
   Values factors, ends;

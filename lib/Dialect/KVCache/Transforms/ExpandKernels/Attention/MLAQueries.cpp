@@ -6,7 +6,6 @@
 
 #include "MLADecodeKernel.h"
 
-#include "../RowUnits.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Words.h"
 
@@ -17,20 +16,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// `count` elements of queries from element `at` on.
-Value MLADecodeKernel::loadQuery(Value at, int64_t count) {
-  int64_t alignment = 2;
-  while (alignment < 2 * count &&
-         areRowsAligned({op.getQ()}, 2 * alignment).value_or(false))
-    alignment *= 2;
-  Value view = ByteViewOp::create(*b, MemRefType::get({count}, queryType),
-                                  q.base, Arith(*b).mul(at, 2));
-  return vector::LoadOp::create(*b, VectorType::get({count}, queryType), view,
-                                ValueRange{Arith(*b).index(0)},
-                                /*nontemporal=*/false,
-                                llvm::MaybeAlign(alignment));
-}
-
 /// Rows as fragments A in shared memory, sixteen bytes a lane and step. Rows of
 /// bf16 become f16 by a power of two each.
 void MLADecodeKernel::loadQueries(const QueryTile &rows) {
@@ -38,19 +23,21 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
   FastMath math(*b);
   Words registers(*b);
   Value last = arith.sub(rows.end, arith.i32(1));
-  SmallVector<Value> bases;
+  Values places, known;
+  if (isCode)
+    known.push_back(registers.decodedUnit(dtype));
+  if (globalScale)
+    known.push_back(globalScale);
   factors.clear();
+  SmallVector<RowFactor> rowFactors;
   for (int64_t half = 0; half < 2; ++half) {
     Value row = arith.minimum(
         arith.add(arith.add(rows.begin, warp->row), 8 * half), last);
     Value token =
         arith.add(rows.firstRow, arith.toIndex(arith.div(row, heads)));
     Value head = arith.toIndex(arith.rem(row, heads));
-    bases.push_back(arith.add(arith.mul(token, q.strides[0]),
-                              arith.mul(head, q.strides[1])));
-    Value rowFactor = math.number(factor);
-    if (isCode)
-      rowFactor = math.mul(rowFactor, registers.decodedUnit(dtype));
+    places.push_back(queries->at(token, head));
+    Values numbers = known;
     if (op.getQScales()) {
       Value at = arith.add(arith.mul(token, queryScales.strides[0]), head);
       Value view = ByteViewOp::create(*b, MemRefType::get({1}, b->getF32Type()),
@@ -58,40 +45,28 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
       Value scale =
           vector::LoadOp::create(*b, VectorType::get({1}, b->getF32Type()),
                                  view, ValueRange{arith.index(0)});
-      rowFactor = math.mul(rowFactor, vector::ExtractOp::create(*b, scale, 0));
-      // What is masked is infinite, which times zero would be NaN.
-      rowFactor = math.maxOrNaN(rowFactor,
-                                math.number(std::numeric_limits<float>::min()));
+      numbers.push_back(vector::ExtractOp::create(*b, scale, 0));
     }
-    factors.push_back(rowFactor);
+    rowFactors.push_back(queries->factor(factor, numbers));
+    factors.push_back(rowFactors.back().magnitude);
   }
-  // Each warp has every fourth step.
-  SmallVector<Values> fragments;
+  // Each warp has every fourth step. By row: halves of steps.
+  SmallVector<Values> words(2);
   for (int64_t step = 0; step < steps(); step += warps) {
-    // By half of the step and row.
-    Values fragment(4);
     Value start = arith.add(arith.mul(warp->number, 16), arith.i32(16 * step));
     int64_t count = shared->hasNeighbours() ? 4 : 2;
     for (int64_t row = 0; row < 2; ++row)
       for (int64_t pair = 0; pair < 2; pair += count / 2) {
         Value element = arith.add(start, shared->pairAt(warp->column, pair));
-        Value words =
-            loadQuery(arith.add(bases[row], arith.toIndex(element)), count);
-        for (auto [i, word] : llvm::enumerate(registers.of(words)))
-          fragment[2 * (pair + i) + row] = word;
+        Values loaded = queries->load(places[row], element, count);
+        queries->turn(rowFactors[row], loaded);
+        llvm::append_range(words[row], loaded);
       }
-    fragments.push_back(fragment);
   }
-  if (queryType != product) {
+  if (queries->isScaled()) {
     // The largest magnitudes of both rows, of all warps.
     for (int64_t half = 0; half < 2; ++half) {
-      Value largest;
-      for (const Values &fragment : fragments)
-        for (int64_t place = half; place < 4; place += 2) {
-          auto [low, high] = registers.unpack(fragment[place], queryType);
-          Value most = math.max(math.absolute(low), math.absolute(high));
-          largest = largest ? math.max(largest, most) : most;
-        }
+      Value largest = queries->largest(words[half]);
       largest = warp->reduceRow(
           largest, [&](Value x, Value y) { return math.max(x, y); });
       Value mine = arith.add(
@@ -109,19 +84,19 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
       }
       auto [up, down] = math.powersTo16Bits(largest);
       factors[half] = math.mul(factors[half], down);
-      for (Values &fragment : fragments)
-        for (int64_t place = half; place < 4; place += 2) {
-          auto [low, high] = registers.unpack(fragment[place], queryType);
-          fragment[place] =
-              registers.pack(math.mul(low, up), math.mul(high, up), product);
-        }
+      queries->scale(words[half], up);
     }
     // The loop writes scores there after a barrier of its own.
   }
   Value lane = arith.add(arith.mul(warp->number, Warp::lanes * 16),
                          arith.mul(warp->lane, 16));
-  for (auto [number, fragment] : llvm::enumerate(fragments))
+  for (int64_t number = 0; number < steps() / warps; ++number) {
+    Values fragment;
+    for (int64_t half = 0; half < 2; ++half)
+      for (const Values &ofRow : words)
+        fragment.push_back(ofRow[2 * number + half]);
     LLVM::StoreOp::create(
         *b, registers.vector(fragment),
         shared->at(lane, queriesAt + number * warps * Warp::lanes * 16), 16);
+  }
 }

@@ -43,22 +43,19 @@ private:
   /// before `stop`.
   SoftmaxState walkEdges(Value first, Value before, Value after, Value stop,
                          const SoftmaxState &initial);
-  /// What is loaded of a tile and, where they come another way, its scales.
-  Values withScales(ValueRange loaded, Side side);
-  Values valueScales(ValueRange loaded) {
-    return llvm::to_vector(ArrayRef(withScales(loaded, Side::value))
-                               .drop_front(tiles->vectors(Side::value)));
-  }
+  /// The scales of a tile: those loaded with it, or what comes another way.
+  Values scalesOf(Side side, ValueRange loaded);
   /// Rows are those of each group of eight that the lane has scores of, sums of
   /// values four of each step of each group.
   SoftmaxLanes lanes() const;
 
   /// Scores of the tile, by group of rows and score of the lane.
   SmallVector<Values> scores(ValueRange keys) {
-    return isCode ? scoresOfCodes(keys) : scoresOfNumbers(keys);
+    return isCode ? scoresOfCodes(keys, scalesOf(Side::key, keys))
+                  : scoresOfNumbers(keys);
   }
   SmallVector<Values> scoresOfNumbers(ValueRange keys);
-  SmallVector<Values> scoresOfCodes(ValueRange keys);
+  SmallVector<Values> scoresOfCodes(ValueRange keys, ValueRange scales);
   void maskEdges(SmallVector<Values> &scores, Value tile);
   /// Weights of a tile as they are multiplied: fragments B of P^T, by term of a
   /// sum, granule and group of rows.
@@ -112,6 +109,8 @@ private:
   std::optional<SharedScales> scales;
   std::optional<QueryFragments> queries;
   std::optional<RowResults> results;
+  /// f32; null where there is none.
+  Value globalScale;
   /// By group of rows and row of the lane's: what scores are multiplied by, the
   /// first key and the one after the last.
   Values factors, begins, ends;

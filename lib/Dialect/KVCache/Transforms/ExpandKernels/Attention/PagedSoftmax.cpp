@@ -67,11 +67,10 @@ PagedAttentionKernel::scoresOfNumbers(ValueRange keys) {
 /// Codes become fragment A, which costs half the products and leaves the scores
 /// transposed.
 SmallVector<PagedAttentionKernel::Values>
-PagedAttentionKernel::scoresOfCodes(ValueRange keys) {
+PagedAttentionKernel::scoresOfCodes(ValueRange keys, ValueRange scales) {
   FastMath math(*b);
   Words registers(*b);
   const HeadCut &cut = tiles->cutOf(Side::key);
-  ValueRange scales = keys.drop_front(tiles->vectors(Side::key));
   // By granule and group of rows: four sums.
   SmallVector<SmallVector<Values>> sums(
       cut.granules, SmallVector<Values>(rowGroups, Values(4, math.number(0))));

@@ -6,12 +6,9 @@
 
 #include "QueryFragments.h"
 
-#include "../RowUnits.h"
 #include "../Tiles/FastMath.h"
-#include "../Tiles/Words.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -19,68 +16,40 @@ using namespace mlir::kvcache;
 QueryFragments::QueryFragments(KernelBuilder &builder, Value tensor,
                                const HeadCut &cut, Type product,
                                int64_t rowGroups, int64_t group)
-    : b(builder.body()), cut(cut),
-      source(cast<MemRefType>(tensor.getType()).getElementType()),
-      product(product), rowGroups(rowGroups), group(group),
-      q(builder.takeTensor(tensor, /*readOnly=*/true)) {
-  alignment = q.elementBytes();
-  while (alignment < maxAccessBytes &&
-         areRowsAligned({tensor}, 2 * alignment).value_or(false))
-    alignment *= 2;
-}
+    : b(builder.body()), cut(cut), rowGroups(rowGroups), group(group),
+      rows(builder, tensor, product) {}
 
 void QueryFragments::load(Warp &warp, Value firstRow, Value head,
-                          ArrayRef<Value> rows) {
+                          ArrayRef<Value> chosen) {
   Arith arith(b);
   FastMath math(b);
-  Words registers(b);
   column = warp.column;
   words.clear();
   factors.clear();
-  int64_t perAccess = maxAccessBytes / q.elementBytes();
-  for (Value row : rows) {
+  for (Value row : chosen) {
     Value token = arith.add(firstRow, arith.toIndex(arith.div(row, group)));
     Value queryHead =
         arith.add(arith.mul(head, group), arith.toIndex(arith.rem(row, group)));
-    Value base = arith.add(arith.mul(token, q.strides[0]),
-                           arith.mul(queryHead, q.strides[1]));
+    Value place = rows.at(token, queryHead);
     SmallVector<SmallVector<Value>> ofRow;
     for (const HeadPiece &piece : cut.pieces) {
-      SmallVector<Value> ofPiece;
       Value element = arith.add(arith.mul(column, piece.perLane), piece.first);
-      Value place =
-          arith.mul(arith.add(base, arith.toIndex(element)), q.elementBytes());
-      Value view = ByteViewOp::create(
-          b, MemRefType::get({piece.perLane}, source), q.base, place);
-      int64_t count = std::min(perAccess, piece.perLane);
-      for (int64_t at = 0; at < piece.perLane; at += count) {
-        Value part = vector::LoadOp::create(
-            b, VectorType::get({count}, source), view,
-            ValueRange{arith.index(at)}, /*nontemporal=*/false,
-            llvm::MaybeAlign(std::min(alignment, count * q.elementBytes())));
-        llvm::append_range(
-            ofPiece, registers.of(registers.whole(registers.vectorOf(part))));
-      }
-      ofRow.push_back(ofPiece);
+      ofRow.push_back(rows.load(place, element, piece.perLane));
+      rows.turn(factor, ofRow.back());
     }
-    Value rowFactor = math.number(factor);
-    if (source != product) {
+    Value rowFactor = factor.magnitude;
+    if (rows.isScaled()) {
       // Powers of two: what a number is multiplied by, and what takes it back.
       Value largest;
-      for (ArrayRef<Value> ofPiece : ofRow)
-        for (Value word : ofPiece) {
-          auto [low, high] = registers.unpack(word, source);
-          Value most = math.max(math.absolute(low), math.absolute(high));
-          largest = largest ? math.max(largest, most) : most;
-        }
+      for (ArrayRef<Value> ofPiece : ofRow) {
+        Value most = rows.largest(ofPiece);
+        largest = largest ? math.max(largest, most) : most;
+      }
       largest = warp.reduceRow(
           largest, [&](Value x, Value y) { return math.max(x, y); });
       auto [up, down] = math.powersTo16Bits(largest);
       for (SmallVector<Value> &ofPiece : ofRow)
-        for (Value &word : ofPiece) {
-          auto [low, high] = registers.unpack(word, source);
-          word = registers.pack(math.mul(low, up), math.mul(high, up), product);
-        }
+        rows.scale(ofPiece, up);
       rowFactor = math.mul(rowFactor, down);
     }
     words.push_back(ofRow);

@@ -9,7 +9,8 @@
 
 #include "HeadCut.h"
 
-#include "../KernelBuilder.h"
+#include "QueryRows.h"
+
 #include "../Tiles/Warp.h"
 
 namespace mlir::kvcache {
@@ -22,8 +23,11 @@ public:
   QueryFragments(KernelBuilder &builder, Value q, const HeadCut &cut,
                  Type product, int64_t rowGroups, int64_t group);
 
-  /// What a score is to be multiplied by, apart from what rows need.
-  void setFactor(double number) { factor = number; }
+  /// What a score is to be multiplied by, apart from what rows need: `constant`
+  /// times `numbers` (f32).
+  void setFactor(double constant, ArrayRef<Value> numbers = {}) {
+    factor = rows.factor(constant, numbers);
+  }
 
   /// Loads rows `rows` (`i32`, of the sequence that starts at row `firstRow` of
   /// the tensor and of the group of head `head`; one for each group of eight).
@@ -47,10 +51,9 @@ public:
 private:
   ImplicitLocOpBuilder &b;
   HeadCut cut;
-  Type source, product;
-  int64_t rowGroups, group, alignment;
-  double factor = 1;
-  Tensor q;
+  int64_t rowGroups, group;
+  QueryRows rows;
+  RowFactor factor;
   /// By group of rows and piece: registers of the lane.
   SmallVector<SmallVector<SmallVector<Value>>> words;
   SmallVector<Value> factors;

@@ -40,11 +40,6 @@ static PoolLayout scalesOf(LayoutAttr layout) {
   return PoolLayout::get(layout, Pool::scales);
 }
 
-/// Bytes that rows of scales start at multiples of.
-static int64_t alignmentOf(const PoolLayout &pool) {
-  return std::gcd(pool.baseAlignment(), pool.slotBytes);
-}
-
 bool SharedScales::suits(LayoutAttr layout) {
   if (!layout.isQuantized() || !layout.hasSeparatePools() ||
       layout.isSwizzled(Side::key) || layout.isSwizzled(Side::value))
@@ -52,7 +47,7 @@ bool SharedScales::suits(LayoutAttr layout) {
   PoolLayout pool = scalesOf(layout);
   return pool.order == Order::nhd && pool.heads % heads == 0 &&
          pool.hasContiguousHeads() && pool.headBytes < sectorBytes &&
-         alignmentOf(pool) % (perVector * pool.storageBytes) == 0;
+         pool.slotAlignment() % (perVector * pool.storageBytes) == 0;
 }
 
 SharedScales::SharedScales(KernelBuilder &builder, Value keys, Value values,
@@ -140,9 +135,7 @@ SharedScales::ofLoaders(Value condition, TypeRange types,
 }
 
 SmallVector<Value> SharedScales::begin(Value tile, Value stop) {
-  SmallVector<Value> none;
-  for (Type type : types())
-    none.push_back(arith::ConstantOp::create(b, b.getZeroAttr(type)));
+  SmallVector<Value> none = emitZeros(b, types());
   // The block of the tile, then what follows from it and the next one.
   Arith arith(b);
   none.back() =
@@ -208,18 +201,15 @@ void SharedScales::put(ValueRange scales) {
 void SharedScales::publish(ValueRange carried) { put(carried.drop_back()); }
 
 void SharedScales::loadEdge(Value tile) {
-  SmallVector<Value> none;
   SmallVector<Type> types = this->types();
   types.pop_back();
-  for (Type type : types)
-    none.push_back(arith::ConstantOp::create(b, b.getZeroAttr(type)));
   SmallVector<Value> scales = ofLoaders(
       Value(), types,
       [&](Side side) {
         return load(side, lookUp(side, tile, /*isInside=*/false), tile,
                     /*isInside=*/false);
       },
-      none);
+      emitZeros(b, types));
   put(scales);
 }
 

@@ -136,7 +136,7 @@ SmallVector<Value> SlotSource::loadPiece(Value block, Value slot, Value chunk) {
       operandOf(b, cache, Pool::values), block, arith.toIndex(slot),
       arith.index(0), arith.toIndex(arith.mul(chunk, lanes)),
       /*tail=*/UnitAttr(),
-      b.getI64IntegerAttr(std::gcd(rowAlignmentOf(shape), maxAccessBytes)));
+      b.getI64IntegerAttr(std::gcd(shape.headAlignment(), maxAccessBytes)));
   Words registers(b);
   return registers.of(registers.whole(registers.vectorOf(codes)));
 }

@@ -49,6 +49,13 @@ Value SoftmaxState::reduce(Value value,
                             : warp->reduceRow(value, combine);
 }
 
+void SoftmaxState::scaleOutput(Value unit, Value number) {
+  FastMath math(*b);
+  Value factor = number ? math.mul(unit, number) : unit;
+  for (Value &sum : output)
+    sum = math.mul(sum, factor);
+}
+
 Value SoftmaxState::total(int64_t row) const {
   FastMath math(*b);
   return reduce(weight[row], [&](Value x, Value y) { return math.add(x, y); });

@@ -73,6 +73,9 @@ public:
   /// All lanes come together.
   SmallVector<SmallVector<Values>> add(const SoftmaxTile &tile);
 
+  /// Multiplies the sums of values by `unit` and, unless null, `number`.
+  void scaleOutput(Value unit, Value number);
+
   /// The sum of weights of a row, over all lanes.
   Value total(int64_t row) const;
 

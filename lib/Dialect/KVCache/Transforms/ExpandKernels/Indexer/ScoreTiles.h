@@ -7,20 +7,23 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_INDEXER_SCORETILES_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_INDEXER_SCORETILES_H
 
-#include "../KernelBuilder.h"
-#include "../Tiles/Warp.h"
+#include "KeyTiles.h"
+
+#include <optional>
 
 namespace mlir::kvcache {
 
 /// The operands, on the host, of what scores keys.
 struct ScoreInputs {
-  Value queries, weights, source, offsets;
+  /// `globalScale` may be null.
+  Value queries, weights, source, offsets, globalScale;
   OutOfRange policy;
   bool causal;
 
   template <typename Op> static ScoreInputs of(Op op) {
-    return {op.getQueries(), op.getWeights(), op.getSource(),
-            op.getOffsets(), op.getPolicy(),  op.getCausal()};
+    return {op.getQueries(), op.getWeights(),     op.getSource(),
+            op.getOffsets(), op.getGlobalScale(), op.getPolicy(),
+            op.getCausal()};
   }
   LayoutAttr layout() const { return getLayout(source.getType()); }
   int64_t heads() const {
@@ -43,7 +46,7 @@ enum class TileOrder { rising, byWarp };
 class ScoreTiles {
 public:
   /// Tokens of a tile, which a warp scores at once.
-  static constexpr int64_t tokens = 32;
+  static constexpr int64_t tokens = KeyTiles::tokens;
 
   /// Rows and heads of the queries start at multiples of `alignment` bytes.
   ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs, int64_t warps,
@@ -75,35 +78,9 @@ public:
                body);
 
 private:
-  /// Groups of 8 tokens in a tile.
-  static constexpr int64_t groups = 4;
-  /// Blocks of the pages of a tile: of each group in the values' pool, then,
-  /// where they have ids of their own, in the scales'.
-  using Blocks = SmallVector<Value>;
-  /// Tiles are given by their first token, `start` (i32).
-  /// `before` are the blocks of the tile before, if there is one.
-  Blocks lookUp(Value start, ValueRange before);
-  /// Vectors of words of the keys that are the lane's, group by group, the
-  /// scale of the lane's token or, where it is not there, `otherScale`, and,
-  /// under `skip`, whether it has one.
-  SmallVector<Value> load(Value start, ValueRange blocks, Value otherScale);
-  /// Registers of each group, of the vectors that were loaded, in the unit that
-  /// the chip decodes to.
-  SmallVector<SmallVector<Value>> convertKeys(ValueRange vectors);
+  static constexpr int64_t groups = KeyTiles::groups;
   /// The score of the lane's token, of the keys and the token's scale.
   Value score(ArrayRef<SmallVector<Value>> keys, Value scale);
-  /// The token of the tile from `start` on that is the lane's.
-  Value tokenOf(Value start);
-  /// A token in the page of a group or, where pages are cut finer than groups,
-  /// of the lane's token in it, held back to those that there are.
-  Value pagedToken(Value start, int64_t group);
-  /// What `then` gives where the condition holds, else zeros or poison.
-  SmallVector<Value> onlyIf(Value condition, TypeRange types,
-                            function_ref<SmallVector<Value>()> then);
-  /// Finds the lane's part of the key in slot `slot + row + slotAfter` of a
-  /// block, `row` (may be null) being of the lane; what is returned loads it.
-  std::function<SmallVector<Value>()> placeKey(Value block, Value slot,
-                                               Value row, int64_t slotAfter);
   /// Registers of pairs of f16, from the words of a key or a query.
   SmallVector<Value> convert(ValueRange words);
   /// Sums of each group over the lane's heads, by one form or the other.
@@ -113,7 +90,6 @@ private:
   /// two groups.
   void addPositive(ValueRange products, int64_t tile,
                    MutableArrayRef<Value> sums);
-  Value chooseByColumn(ArrayRef<Value> ofGroups);
   /// The weights of the lane's two heads of a tile of heads.
   SmallVector<Value> weightsOf(int64_t tile);
   int64_t numTiles() const { return llvm::divideCeil(inputs.heads(), 8); }
@@ -122,20 +98,16 @@ private:
   ScoreInputs inputs;
   LayoutAttr layout;
   int64_t warps, alignment, headSize;
-  /// Tokens from which on groups lie in one page: 1, or a multiple of 8.
-  int64_t unit;
-  /// `zerosElse`: what `onlyIf` gives else, once before the loop; in it, what
-  /// the registers hold does.
-  bool ownBlocks, checksBlocks, zerosElse = true;
   Warp warp;
+  std::optional<KeyTiles> keys;
   /// Whether there is wgmma (i1); null where the block is no warpgroups.
   Value hasWgmma;
   Value cache, offsets;
   Tensor queries, weights;
   Value sharedQueries, sharedWeights;
-  Value row, batch, live;
-  /// Tokens before this one may be read (i32).
-  Value readable;
+  /// f32; null where there is none.
+  Value globalScale;
+  Value row, live;
   /// Weights of the lane's heads, where there are registers for them.
   SmallVector<Value> laneWeights;
 };

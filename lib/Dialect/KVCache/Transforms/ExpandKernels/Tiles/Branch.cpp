@@ -6,6 +6,7 @@
 
 #include "Branch.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -29,4 +30,11 @@ mlir::kvcache::emitIfElse(ImplicitLocOpBuilder &b, Value condition,
   fill(check.thenBlock(), then);
   fill(check.elseBlock(), otherwise);
   return llvm::to_vector_of<Value>(check.getResults());
+}
+
+SmallVector<Value> mlir::kvcache::emitZeros(ImplicitLocOpBuilder &b,
+                                            TypeRange types) {
+  return llvm::map_to_vector(types, [&](Type type) -> Value {
+    return arith::ConstantOp::create(b, b.getZeroAttr(type));
+  });
 }

@@ -18,6 +18,9 @@ SmallVector<Value> emitIfElse(ImplicitLocOpBuilder &b, Value condition,
                               function_ref<SmallVector<Value>()> then,
                               function_ref<SmallVector<Value>()> otherwise);
 
+/// Zeros of `types`.
+SmallVector<Value> emitZeros(ImplicitLocOpBuilder &b, TypeRange types);
+
 } // namespace mlir::kvcache
 
 #endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TILES_BRANCH_H

@@ -1,0 +1,96 @@
+//===- QueryRows.cpp - Rows of queries in registers -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "QueryRows.h"
+
+#include "../RowUnits.h"
+#include "../Tiles/FastMath.h"
+#include "../Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+QueryRows::QueryRows(KernelBuilder &builder, Value tensor, Type product)
+    : b(builder.body()), q(builder.takeTensor(tensor, /*readOnly=*/true)),
+      source(q.elementType), product(product), alignment(q.elementBytes()) {
+  while (alignment < maxAccessBytes &&
+         areRowsAligned({tensor}, 2 * alignment).value_or(false))
+    alignment *= 2;
+}
+
+Value QueryRows::at(Value token, Value head) {
+  Arith arith(b);
+  return arith.add(arith.mul(token, q.strides[0]),
+                   arith.mul(head, q.strides[1]));
+}
+
+SmallVector<Value> QueryRows::load(Value place, Value element, int64_t count) {
+  Arith arith(b);
+  Words registers(b);
+  int64_t bytes = q.elementBytes();
+  Value start = arith.mul(arith.add(place, arith.toIndex(element)), bytes);
+  Value view =
+      ByteViewOp::create(b, MemRefType::get({count}, source), q.base, start);
+  int64_t perAccess = std::min(maxAccessBytes / bytes, count);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; i += perAccess) {
+    Value part = vector::LoadOp::create(
+        b, VectorType::get({perAccess}, source), view,
+        ValueRange{arith.index(i)}, /*nontemporal=*/false,
+        llvm::MaybeAlign(std::min(alignment, perAccess * bytes)));
+    llvm::append_range(words,
+                       registers.of(registers.whole(registers.vectorOf(part))));
+  }
+  return words;
+}
+
+RowFactor QueryRows::factor(double constant, ArrayRef<Value> numbers) {
+  FastMath math(b);
+  Value product = math.number(constant);
+  if (numbers.empty())
+    return {product, Value()};
+  for (Value number : numbers)
+    product = math.mul(product, number);
+  // The sign bit, for both numbers of a register.
+  Arith arith(b);
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), product);
+  Value spread = arith::ShRSIOp::create(b, bits, arith.i32(31));
+  Value signs =
+      arith::AndIOp::create(b, spread, arith.i32(int64_t(0x80008000)));
+  // Zero times what is masked, which is infinite, would be NaN.
+  Value least = math.number(std::numeric_limits<float>::min());
+  return {math.maxOrNaN(math.absolute(product), least), signs};
+}
+
+void QueryRows::turn(const RowFactor &factor, MutableArrayRef<Value> words) {
+  if (!factor.signs)
+    return;
+  for (Value &word : words)
+    word = arith::XOrIOp::create(b, word, factor.signs);
+}
+
+Value QueryRows::largest(ArrayRef<Value> words) {
+  FastMath math(b);
+  Value largest;
+  for (Value word : words) {
+    auto [low, high] = Words(b).unpack(word, source);
+    Value most = math.max(math.absolute(low), math.absolute(high));
+    largest = largest ? math.max(largest, most) : most;
+  }
+  return largest;
+}
+
+void QueryRows::scale(MutableArrayRef<Value> words, Value power) {
+  FastMath math(b);
+  Words registers(b);
+  for (Value &word : words) {
+    auto [low, high] = registers.unpack(word, source);
+    word = registers.pack(math.mul(low, power), math.mul(high, power), product);
+  }
+}
