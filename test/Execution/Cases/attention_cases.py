@@ -94,6 +94,11 @@ def _global_scale(rng, dtype):
     return float(_pick(rng, 1, 1, 0.5, 1.7, -0.7)) if dtype in CODES else 1.0
 
 
+def _remarks(layout, has_nan):
+    globally = f" times {layout.global_scale}" if layout.global_scale != 1 else ""
+    return globally + (" NaN" if has_nan else "")
+
+
 def attention_case(rng, lengths, group, options):
     dtype = options.get("dtype") or _pick(rng, "bf16", "f16", *CODES)
     D = options.get("D") or _pick(rng, 64, 80, 96, 128, 192, 256)
@@ -126,7 +131,7 @@ def attention_case(rng, lengths, group, options):
         inputs["sinks"] = rng.standard_normal(layout.H * group).astype(np.float32)
         dtypes["sinks"] = "f32"
     name = (f"{dtype} H{layout.H} D{D} P{P} g{layout.g} {layout.order} group {group} "
-            f"lengths {lengths} new {new} {args}{' NaN' if has_nan else ''}")
+            f"lengths {lengths} new {new} {args}{_remarks(layout, has_nan)}")
     return Case(name, "attention", layout, nb, nbs, args, inputs, dtypes, {})
 
 
@@ -155,7 +160,7 @@ def mla_case(rng, lengths, heads, options):
     args = {"l": 1, "scale": D**-0.5, "v_dim": v_dim, "parts": _pick(rng, 0, 1, 3),
             "out_dtype": "f32"}
     name = (f"mla {dtype} D{D} P{P} heads {heads} lengths {lengths} new {new} "
-            f"{sorted(inputs)} {args}{' NaN' if has_nan else ''}")
+            f"{sorted(inputs)} {args}{_remarks(layout, has_nan)}")
     return Case(name, "mla_decode", layout, nb, nbs, args, inputs, dtypes, {})
 
 
@@ -189,7 +194,7 @@ def _attention(rng, op):
         lengths = _lengths(rng, 16, int(rng.integers(1, 5)))
         case = (attention_case(rng, lengths, group, {}) if op == "attention" else
                 mla_case(rng, lengths, int(_pick(rng, 1, 4, 16, 17, 32, 128)), {}))
-        if " NaN" not in case.name and case.inputs["q"].size:
+        if not case.name.endswith(" NaN") and case.inputs["q"].size:
             break
     dtypes = {name: "u8" if name in POOLS else "u32" for name in case.inputs}
     case = dataclasses.replace(case, args=case.args | {"out_dtype": "f32"},

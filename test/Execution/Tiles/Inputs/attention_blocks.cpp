@@ -6,12 +6,12 @@
 
 #include "building_block.h"
 
-#include "Attention/CacheTiles.h"
+#include "Attention/OutputTile.h"
 #include "Attention/Partials.h"
-#include "Attention/QueryFragments.h"
 #include "Attention/SharedScales.h"
 #include "Attention/SoftmaxState.h"
 #include "Destinations.h"
+#include "Indexer/KeyTiles.h"
 #include "Tiles/FastMath.h"
 #include "Tiles/Words.h"
 
@@ -193,6 +193,105 @@ Values emitQueries(Kernel &kernel, ValueRange in, const QueryKind &kind) {
   return result;
 }
 
+/// What multiplies rows of queries with a cache, `group` rows to each token.
+struct ProductKind {
+  int64_t rowGroups, group;
+};
+
+/// A cache's tiles, of `kernel`, and how products lie.
+struct Products {
+  LayoutAttr layout;
+  Type product;
+  CacheTiles tiles;
+  ScoreLanes lanes;
+
+  Products(Kernel &kernel, ValueRange in)
+      : layout(kvcache::getLayout(kernel.keys.getType())),
+        product(isCode() ? Type(kernel.b.getF16Type()) : layout.getDtype()),
+        tiles(kernel.b, kernel.builder.take(kernel.keys),
+              kernel.builder.take(kernel.values), /*sharesTables=*/true,
+              /*withScales=*/true, OutOfRange::assume),
+        lanes{kernel.b, kernel.warp, isCode()} {
+    tiles.setRange(kernel.warp, kernel.arith.toIndex(in[0]),
+                   kernel.arith.toIndex(in[1]), in[2], in[3]);
+  }
+  bool isCode() const { return layout.getDtype().getIntOrFloatBitWidth() == 8; }
+  Value unit(Kernel &kernel) const {
+    return isCode() ? Words(kernel.b).decodedUnit(layout.getDtype())
+                    : FastMath(kernel.b).number(1);
+  }
+  Values load(Side side, Value tile) {
+    return tiles.load(side, tile, tiles.pages(tile), /*isInside=*/true);
+  }
+};
+
+/// Words as of `emitCacheTiles`, then the first row of the tensor and the
+/// lane's row of each group. Gives scores by group, what multiplies them, and
+/// the unit of codes.
+Values emitScores(Kernel &kernel, ValueRange in, const ProductKind &kind) {
+  Products of(kernel, in);
+  QueryFragments queries(kernel.builder, kernel.arguments[0],
+                         of.tiles.cutOf(Side::key), of.product, kind.rowGroups,
+                         kind.group);
+  queries.setFactor(1);
+  queries.load(kernel.warp, kernel.arith.toIndex(in[6]),
+               kernel.arith.toIndex(in[1]), llvm::to_vector(in.drop_front(7)));
+  Values keys = of.load(Side::key, in[4]);
+  ScoreTile tile(kernel.b, of.lanes, of.tiles, queries, of.layout.getDtype(),
+                 of.product, kind.rowGroups);
+  Values result;
+  for (const Values &ofGroup : tile.scores(
+           keys, ArrayRef(keys).drop_front(of.tiles.vectors(Side::key))))
+    llvm::append_range(result, ofGroup);
+  llvm::append_range(result, queries.scoreFactors(kernel.warp, of.isCode()));
+  result.push_back(of.unit(kernel));
+  return kernel.asWords(result);
+}
+
+/// Words as of `emitCacheTiles`, then weights by granule, row and token. Gives
+/// the pieces of values, sums, and the unit of codes.
+Values emitOutputs(Kernel &kernel, ValueRange in, const ProductKind &kind) {
+  Products of(kernel, in);
+  Values numbers = kernel.asFloats(in.drop_front(6));
+  int64_t granules =
+      of.tiles.isQuantized() ? of.tiles.cutOf(Side::value).granules : 1;
+  SmallVector<SmallVector<Values>> weights(granules);
+  ArrayRef<Value> rest = numbers;
+  for (SmallVector<Values> &ofGranule : weights)
+    for (int64_t row = 0; row < kind.rowGroups * of.lanes.rowsPerLane();
+         ++row) {
+      ofGranule.push_back(
+          llvm::to_vector(rest.take_front(of.lanes.tokensPerLane())));
+      rest = rest.drop_front(of.lanes.tokensPerLane());
+    }
+  OutputTile tile(kernel.b, of.lanes, of.tiles, of.layout.getDtype(),
+                  of.product, kind.rowGroups);
+  Values sums(kind.rowGroups * of.layout.getHeadSize() / 4,
+              FastMath(kernel.b).number(0.5));
+  tile.add(sums, of.load(Side::value, in[4]), weights);
+  Values result = describe(kernel, of.tiles.cutOf(Side::value));
+  sums.push_back(of.unit(kernel));
+  llvm::append_range(result, kernel.asWords(sums));
+  return result;
+}
+
+/// Words: sequence, first token of a tile, end of what may be read. Gives words
+/// of keys by group, the scale of the lane's token, and whether it has one.
+Values emitKeys(Kernel &kernel, ValueRange in) {
+  KeyTiles keys(kernel.b, kernel.warp, kernel.builder.take(kernel.keys),
+                OutOfRange::skip);
+  keys.setRow(kernel.arith.toIndex(in[0]), in[2]);
+  Values blocks = keys.lookUp(in[1], {}, /*orPoison=*/false);
+  Values loaded = keys.load(in[1], blocks, FastMath(kernel.b).number(7),
+                            /*orPoison=*/false);
+  Values result;
+  for (Value vector : ArrayRef(loaded).drop_back(2))
+    llvm::append_range(result, Words(kernel.b).of(vector));
+  result.push_back(kernel.asWord(loaded.end()[-2]));
+  result.push_back(kernel.asWordOf(loaded.back()));
+  return result;
+}
+
 /// Two tokens of three heads of 64 elements; a thread has 8 of a part of a row,
 /// its maximum and its sum: threads count elements, parts, heads, tokens. After
 /// `in` and `out` main has the results, sinks, log-sum-exps and the workspace.
@@ -261,6 +360,8 @@ void tiles::addAttentionBlocks(MLIRContext &context,
   for (StringRef name : {"cache-numbers", "cache-codes", "cache-short-pages"})
     blocks.push_back({name, 32, 6, emitCacheTiles});
   blocks.push_back({"shared-scales", 256, 6, emitSharedScales});
+  for (StringRef name : {"keys-of-pages", "keys-of-short-pages"})
+    blocks.push_back({name, 32, 3, emitKeys});
   auto queries = [&](StringRef name, QueryKind kind) {
     blocks.push_back(
         {name, 32, 3 + kind.rowGroups, [=](Kernel &kernel, ValueRange in) {
@@ -273,6 +374,25 @@ void tiles::addAttentionBlocks(MLIRContext &context,
   queries("queries-of-numbers", {bf16, /*elementBytes=*/2, /*size=*/80,
                                  /*granularity=*/80, /*rowGroups=*/2,
                                  /*group=*/9});
+  auto products = [&](StringRef scores, StringRef outputs, ProductKind kind,
+                      int64_t granules) {
+    blocks.push_back(
+        {scores, 32, 7 + kind.rowGroups, [=](Kernel &kernel, ValueRange in) {
+           return emitScores(kernel, in, kind);
+         }});
+    blocks.push_back({outputs, 32, 6 + 4 * granules * kind.rowGroups,
+                      [=](Kernel &kernel, ValueRange in) {
+                        return emitOutputs(kernel, in, kind);
+                      }});
+  };
+  products("scores-bf16", "outputs-bf16", {/*rowGroups=*/2, /*group=*/9},
+           /*granules=*/1);
+  products("scores-f16", "outputs-f16", {/*rowGroups=*/1, /*group=*/3},
+           /*granules=*/1);
+  products("scores-e4m3", "outputs-e4m3", {/*rowGroups=*/1, /*group=*/4},
+           /*granules=*/4);
+  products("scores-i8", "outputs-i8", {/*rowGroups=*/2, /*group=*/12},
+           /*granules=*/2);
   auto results = [&](StringRef name, int64_t parts) {
     blocks.push_back({name, 160, 10, [=](Kernel &kernel, ValueRange in) {
                         return emitResults(kernel, in, parts);

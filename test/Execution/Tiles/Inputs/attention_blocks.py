@@ -170,7 +170,7 @@ class Cache:
             layout, nb, nb, np.full(nb * layout.page_bytes, 0xFF, np.uint8),
             np.full(nb * layout.scales_page_bytes, 0xFF, np.uint8) if layout.G else None)
         for b in range(2):
-            for side in range(2):
+            for side in range(layout.KD):
                 self._fill(random, b, side)
         inputs = self.pools.outputs() | {
             "lookup_table": self.table,
@@ -198,7 +198,7 @@ class Cache:
     def extend(self, text):
         collection = programs._collection(text, self.case)
         layer = text.index("layer", 1)
-        for side in programs.SIDES:
+        for side in programs.SIDES[:self.layout.KD]:
             text.line(f"%{side}s = kvcache.get_{side}_cache %collection[{layer}] : "
                       f"{collection}")
 
@@ -292,6 +292,39 @@ def check_shared_scales(run):
                     require(run.block, f"tile {tile}, side {side}", got[:, warp].T == want)
 
 
+def check_keys(page_size):
+    """A tile that ends beyond the tokens; a page whose block does not exist."""
+    def check(run):
+        layout = PoolLayout(dtype="f8E4M3FN", H=1, D=96, P=page_size, L=2, is_mla=True,
+                            scale_dtype="f32", g=96)
+        cache, start, live = Cache(layout, own_table=True), 64, 91
+        real, missing = cache.table.copy(), 70 // page_size
+        cache.table[1, missing] = 0xFFFFFFFF
+        words = np.repeat(np.array([[1], [start], [live]], np.int32), 32, 1)
+        out = Words(run(words, 26, cache.extend)["out"])
+        cache.table[:] = real
+        has = lambda tokens: (tokens < live) & (tokens // page_size != missing)
+        for group in range(4):
+            token = start + 8 * group + ROW
+            codes = cache.codes(1, 0, 0, np.minimum(token, live - 1))[..., 0]
+            # 16 bytes of 64 elements, 8 of 32.
+            for first, size in ((0, 16), (64, 8)):
+                got = np.ascontiguousarray(out.take(size // 4).T).view(np.uint8)
+                chosen = first + COLUMN[:, None] * size + np.arange(size)
+                want = np.take_along_axis(codes, chosen, 1)
+                require(run.block, "a key", (got == want)[has(token)])
+                require(run.block, "what is no key", got[token >= live] == 0)
+        token = start + 8 * COLUMN + ROW
+        scales = cache.scales(1, 0, 0, np.minimum(token, live - 1))[:, 0]
+        got, valid = out.take(2)
+        require(run.block, "a scale", floats(got)[has(token)] == scales[has(token)])
+        require(run.block, "no scale", floats(got)[token >= live] == 7)
+        there = token < live
+        require(run.block, "whether there is one", (valid != 0)[there] == has(token)[there])
+
+    return check
+
+
 def check_queries(product, size, granularity, row_groups, group, number):
     """Queries of bf16 of two heads of the cache."""
     def check(run):
@@ -344,6 +377,111 @@ def check_queries(product, size, granularity, row_groups, group, number):
                     want = want * number
                     require(run.block, "fragment B", got == want)
         require(run.block, "the end", out.words == 0)
+
+    return check
+
+
+PRODUCTS = {
+    "bf16": (PoolLayout(dtype="bf16", H=2, D=80, P=16, L=2), BF16, 2, 9),
+    "f16": (PoolLayout(dtype="f16", H=2, D=64, P=32, L=2), np.float16, 1, 3),
+    "e4m3": (PoolLayout(dtype="f8E4M3FN", H=2, D=96, P=16, L=2, scale_dtype="f32", g=24),
+             BF16, 1, 4),
+    "i8": (PoolLayout(dtype="i8", H=2, D=64, P=16, L=2, scale_dtype="f32", g=32),
+           np.float16, 2, 12)}
+
+
+class Products:
+    """A cache's numbers in f64, and where the lanes' rows and tokens lie."""
+
+    def __init__(self, kind):
+        self.layout, self.query, self.row_groups, self.group = PRODUCTS[kind]
+        self.cache = Cache(self.layout)
+        self.is_code = self.layout.G > 0
+        # The lane's rows of a group, its tokens, and which of these a score is of.
+        if self.is_code:
+            self.rows = [2 * COLUMN + i for i in (0, 1)]
+            self.tokens = [ROW + 8 * i for i in (0, 1)]
+            self.scores = [(i % 2, i // 2) for i in range(4)]
+        else:
+            self.rows = [ROW]
+            self.tokens = [2 * COLUMN + i // 2 * 8 + i % 2 for i in range(4)]
+            self.scores = [(0, i) for i in range(4)]
+
+    def numbers(self, side):
+        """Numbers of the tile that is read, without scales, and these."""
+        tokens = 16 * PLACE["inside"] + np.arange(16)
+        codes = self.cache.codes(1, side, 1, tokens)
+        storage = ELEMENT_TYPES[self.layout.dtype].storage
+        numbers = read(np.ascontiguousarray(codes).view(storage)[..., 0],
+                       self.layout.dtype).astype(np.float64)
+        scales = np.ones(numbers.shape)
+        if self.is_code:
+            scales = np.repeat(self.cache.scales(1, side, 1, tokens).astype(np.float64),
+                               self.layout.g, -1)
+        return numbers, scales
+
+
+def check_scores(kind):
+    def check(run):
+        of, random = Products(kind), np.random.default_rng(13)
+        q = random.standard_normal((5, 2 * of.group, of.layout.D)).astype(of.query)
+        first, rows = 1, [random.permutation(3 * of.group)[:8]
+                          for _ in range(of.row_groups)]
+
+        def extend(text):
+            text.argument("q", q.view(np.uint16), "f16" if of.query is np.float16 else "bf16",
+                          static_dims=2)
+            of.cache.extend(text)
+        words = np.concatenate([place_words(32), np.full((1, 32), first),
+                                [r[ROW] for r in rows]])
+        counts = 4 * of.row_groups, of.row_groups * len(of.rows)
+        got = floats(run(words, sum(counts) + 1, extend)["out"]).astype(np.float64)
+        keys, scales = of.numbers(0)
+        unit = got[-1]
+        for g, chosen in enumerate(rows):
+            numbers = q[first + chosen // of.group, of.group + chosen % of.group]
+            numbers = numbers.astype(np.float64)
+            want = numbers @ (keys * scales).T
+            bound = 1e-6 * (np.abs(numbers) @ np.abs(keys * scales).T)
+            for i, (row, token) in enumerate(of.scores):
+                at = of.rows[row], of.tokens[token]
+                factor = got[counts[0] + g * len(of.rows) + row]
+                require(run.block, "a score", np.abs(
+                    got[4 * g + i] * factor * unit - want[at]) <= bound[at])
+
+    return check
+
+
+def check_outputs(kind):
+    def check(run):
+        of, random = Products(kind), np.random.default_rng(14)
+        granules = of.layout.G or 1
+        # Exact in f16, or as a sum of two bf16.
+        weights = random.integers(0, 64, (granules, 8 * of.row_groups, 16)) / 64
+        given = np.stack([weights[n, 8 * g + row, token]
+                          for n in range(granules) for g in range(of.row_groups)
+                          for row in of.rows for token in of.tokens])
+        words = np.concatenate([place_words(32), given.astype(np.float32).view(np.int32)])
+        sums = of.row_groups * of.layout.D // 4
+        out = Words(run(words, 41 + sums, of.cache.extend)["out"])
+        pieces = out.pieces(run.block, of.layout.D, 8)
+        got = floats(out.take(sums + 1)).astype(np.float64)
+        values, _ = of.numbers(1)
+        unit = got[-1]
+        for g in range(of.row_groups):
+            at = g * sums // of.row_groups
+            for start, per_lane in pieces:
+                for place in range(per_lane):
+                    element = start + ROW * per_lane + place
+                    granule = element // (of.layout.g or of.layout.D)
+                    for i in range(2):
+                        number = at + place // 2 * 4 + place % 2 * 2 + i
+                        row = 8 * g + 2 * COLUMN + i
+                        terms = weights[granule, row] * values.T[element]
+                        error = np.abs((got[number] - 0.5) * unit - terms.sum(-1))
+                        require(run.block, "a sum", error <= 1e-5 * (
+                            np.abs(terms).sum(-1) + unit))
+                at += per_lane * 2
 
     return check
 
@@ -410,8 +548,12 @@ CHECKS = {
     "cache-short-pages": check_cache(PoolLayout(
         dtype="i8", H=2, D=64, P=4, L=2, scale_dtype="f32", g=16)),
     "shared-scales": check_shared_scales,
+    "keys-of-pages": check_keys(64),
+    "keys-of-short-pages": check_keys(3),
     "queries-of-codes": check_queries(np.float16, 96, 24, 1, 3, -0.5),
     "queries-of-numbers": check_queries(BF16, 80, 80, 2, 9, 2),
+    **{f"scores-{kind}": check_scores(kind) for kind in PRODUCTS},
+    **{f"outputs-{kind}": check_outputs(kind) for kind in PRODUCTS},
     "results-of-one": check_results(1),
     "results-of-parts": check_results(3),
 }

@@ -62,6 +62,13 @@ PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
   product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
 }
 
+void PagedAttentionKernel::addValues(SoftmaxState &sums, ValueRange values,
+                                     SmallVector<Values> &scores) {
+  SmallVector<SmallVector<Values>> weights =
+      this->weights(sums, scores, scalesOf(Side::value, values));
+  outputTile->add(sums.output, values, weights);
+}
+
 PagedAttentionKernel::Values PagedAttentionKernel::scalesOf(Side side,
                                                             ValueRange loaded) {
   if (sharesScales)
@@ -125,13 +132,13 @@ SoftmaxState PagedAttentionKernel::walkWhole(Value first, Value stop,
   Values keys = ahead.keys, values = ahead.values;
   if (!prefetches)
     keys = tiles->load(Side::key, tile, pages, /*isInside=*/true);
-  SmallVector<Values> scores = this->scores(keys);
+  SmallVector<Values> scores =
+      scoreTile->scores(keys, scalesOf(Side::key, keys));
   if (prefetches)
     ahead.keys = load(Side::key, next, pages, keys);
   else
     values = tiles->load(Side::value, tile, pages, /*isInside=*/true);
-  multiplyValues(sums, values,
-                 weights(sums, scores, scalesOf(Side::value, values)));
+  addValues(sums, values, scores);
   if (prefetches)
     ahead.values = load(Side::value, next, pages, values);
   carried = sums.flatten();
@@ -161,10 +168,10 @@ SoftmaxState PagedAttentionKernel::walkEdges(Value first, Value before,
   Values values = tiles->load(Side::value, tile, pages, /*isInside=*/false);
   if (sharesScales)
     scales->loadEdge(tile);
-  SmallVector<Values> scores = this->scores(keys);
+  SmallVector<Values> scores =
+      scoreTile->scores(keys, scalesOf(Side::key, keys));
   maskEdges(scores, tile);
-  multiplyValues(sums, values,
-                 weights(sums, scores, scalesOf(Side::value, values)));
+  addValues(sums, values, scores);
   scf::YieldOp::create(*b, sums.flatten());
   return initial.with(loop.getResults());
 }
@@ -201,8 +208,8 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   };
   for (int64_t g = 0; g < rowGroups; ++g) {
     tileRows.push_back(rowAt(arith.add(warp->row, 8 * g)));
-    for (int64_t row = 0; row < rowsPerLane(); ++row) {
-      ends.push_back(endOf(rowAt(arith.add(rowInGroup(row), 8 * g))));
+    for (int64_t row = 0; row < lanes->rowsPerLane(); ++row) {
+      ends.push_back(endOf(rowAt(arith.add(lanes->rowInGroup(row), 8 * g))));
       begins.push_back(beginOf(ends.back()));
     }
   }
@@ -234,7 +241,7 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   Value firstWhole = within(arith.ceilDiv(lastBegin, CacheTiles::tokens));
   Value afterWhole = b->createOrFold<arith::MaxUIOp>(
       within(arith.div(firstEnd, CacheTiles::tokens)), firstWhole);
-  SoftmaxState sums(*b, *warp, lanes());
+  SoftmaxState sums(*b, *warp, softmaxLanes());
   sums = walkWhole(arith.add(firstWhole, tokenWarp()), afterWhole, sums);
   sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
                    lastTile, sums);
@@ -286,6 +293,9 @@ void PagedAttentionKernel::emit() {
     scales.emplace(builder, keys, values, op.getPolicy());
   queries.emplace(builder, op.getQ(), tiles->cutOf(Side::key), product,
                   rowGroups, group);
+  lanes.emplace(ScoreLanes{*b, *warp, isCode});
+  scoreTile.emplace(*b, *lanes, *tiles, *queries, dtype, product, rowGroups);
+  outputTile.emplace(*b, *lanes, *tiles, dtype, product, rowGroups);
   double scale = op.getScale() ? op.getScale()->convertToDouble()
                                : 1 / std::sqrt(double(headSize));
   globalScale = builder.takeNumber(op.getGlobalScale());

@@ -7,10 +7,10 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PAGEDATTENTIONKERNEL_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PAGEDATTENTIONKERNEL_H
 
-#include "CacheTiles.h"
+#include "OutputTile.h"
 #include "Partials.h"
-#include "QueryFragments.h"
 #include "QueryTiles.h"
+#include "ScoreTile.h"
 #include "SharedScales.h"
 #include "SoftmaxState.h"
 
@@ -47,26 +47,16 @@ private:
   Values scalesOf(Side side, ValueRange loaded);
   /// Rows are those of each group of eight that the lane has scores of, sums of
   /// values four of each step of each group.
-  SoftmaxLanes lanes() const;
+  SoftmaxLanes softmaxLanes() const;
 
-  /// Scores of the tile, by group of rows and score of the lane.
-  SmallVector<Values> scores(ValueRange keys) {
-    return isCode ? scoresOfCodes(keys, scalesOf(Side::key, keys))
-                  : scoresOfNumbers(keys);
-  }
-  SmallVector<Values> scoresOfNumbers(ValueRange keys);
-  SmallVector<Values> scoresOfCodes(ValueRange keys, ValueRange scales);
   void maskEdges(SmallVector<Values> &scores, Value tile);
-  /// Weights of a tile as they are multiplied: fragments B of P^T, by term of a
-  /// sum, granule and group of rows.
-  using Weights = SmallVector<SmallVector<SmallVector<Values>>>;
-  Weights weights(SoftmaxState &sums, SmallVector<Values> &scores,
-                  ValueRange valueScales);
-  SmallVector<Values> fragments(ArrayRef<Values> rows);
-  void multiplyValues(SoftmaxState &sums, ValueRange values,
-                      const Weights &weights);
-  Values valueFragment(ValueRange values, int64_t piece, int64_t step,
-                       int64_t granule);
+  /// By granule, row of the lane's and token, as SoftmaxState gives them.
+  SmallVector<SmallVector<Values>> weights(SoftmaxState &sums,
+                                           SmallVector<Values> &scores,
+                                           ValueRange valueScales);
+  /// Takes a tile in, by its scores.
+  void addValues(SoftmaxState &sums, ValueRange values,
+                 SmallVector<Values> &scores);
   /// Stores what piece `piece` is of row `inTile` of the tile, where there is
   /// such a row.
   void store(const QueryTile &rows, Value inTile, Value head, Value part,
@@ -76,15 +66,6 @@ private:
                 Value part);
   void merge(const SoftmaxState &sums, const QueryTile &rows, Value head,
              Value part);
-
-  /// Which of the lane's rows and tokens a score is of, and where these are.
-  int64_t rowOf(int64_t score) const { return isCode ? score % 2 : 0; }
-  int64_t tokenOf(int64_t score) const { return isCode ? score / 2 : score; }
-  int64_t rowsPerLane() const { return isCode ? 2 : 1; }
-  int64_t tokensPerLane() const { return isCode ? 2 : 4; }
-  static constexpr int64_t scoresPerLane = 4;
-  Value rowInGroup(int64_t row);
-  Value tokenInTile(int64_t token);
 
   int64_t valueSteps() const { return headSize / 16; }
   int64_t headsPerBlock() const { return warps / tokenWarps; }
@@ -108,6 +89,9 @@ private:
   std::optional<CacheTiles> tiles;
   std::optional<SharedScales> scales;
   std::optional<QueryFragments> queries;
+  std::optional<ScoreLanes> lanes;
+  std::optional<ScoreTile> scoreTile;
+  std::optional<OutputTile> outputTile;
   std::optional<RowResults> results;
   /// f32; null where there is none.
   Value globalScale;

@@ -1,4 +1,4 @@
-//===- PagedOutput.cpp - Values times weights, and what rows become -------===//
+//===- PagedOutput.cpp - What rows become ---------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,82 +8,12 @@
 
 #include "../Destinations.h"
 #include "../Tiles/FastMath.h"
-#include "../Tiles/Mma.h"
-#include "../Tiles/Words.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
-
-PagedAttentionKernel::Values
-PagedAttentionKernel::valueFragment(ValueRange values, int64_t number,
-                                    int64_t step, int64_t granule) {
-  Words registers(*b);
-  const HeadCut &cut = tiles->cutOf(Side::value);
-  const HeadPiece &piece = cut.pieces[number];
-  // Of a step a lane has two elements: rows `row` and `row + 8` of V^T.
-  Values fragment;
-  for (int64_t pair = 0; pair < 2; ++pair) {
-    auto word = [&](int64_t token) {
-      return tiles->wordsOf(Side::value, values, 2 * pair + token,
-                            number)[isCode ? step / 2 : step];
-    };
-    Value low = word(0), high = word(1);
-    if (isCode) {
-      // Both tokens' first code, then both tokens' second one.
-      Value codes =
-          registers.permute(low, high, step % 2 == 0 ? 0x5140 : 0x7362);
-      llvm::append_range(fragment, registers.decodeScaled(codes, dtype));
-    } else {
-      fragment.push_back(registers.permute(low, high, 0x5410));
-      fragment.push_back(registers.permute(low, high, 0x7632));
-    }
-  }
-  // Each row of V^T is a sum of its own.
-  for (int64_t i = 0; isCode && i < 2; ++i)
-    fragment[i] = registers.restoreNaN(fragment[i],
-                                       {fragment[i], fragment[2 + i]}, dtype);
-  auto [first, last] = cut.granulesOf(piece);
-  if (first == last)
-    return fragment;
-  // Only what has this scale.
-  Arith arith(*b);
-  Value zero = arith.i32(0);
-  for (auto [place, word] : llvm::enumerate(fragment)) {
-    Value element = arith.add(arith.mul(warp->row, piece.perLane),
-                              piece.first + 2 * step + place % 2);
-    Value isOf =
-        arith.equal(arith.div(element, cut.granularity), arith.i32(granule));
-    word = arith::SelectOp::create(*b, isOf, word, zero);
-  }
-  return fragment;
-}
-
-void PagedAttentionKernel::multiplyValues(SoftmaxState &sums, ValueRange values,
-                                          const Weights &weights) {
-  const HeadCut &cut = tiles->cutOf(Side::value);
-  int64_t perGroup = sums.output.size() / rowGroups;
-  int64_t at = 0;
-  for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
-    auto [first, last] = cut.granulesOf(piece);
-    for (int64_t step = 0; step < piece.steps(); ++step, at += 4)
-      for (int64_t granule = first; granule <= last; ++granule) {
-        Values fragment = valueFragment(values, number, step, granule);
-        for (const auto &term : weights)
-          for (int64_t rows = 0; rows < rowGroups; ++rows) {
-            auto output =
-                MutableArrayRef(sums.output).slice(rows * perGroup + at, 4);
-            const Values &weight =
-                term[tiles->isQuantized() ? granule : 0][rows];
-            llvm::copy(emitMma(*b, product, fragment, weight,
-                               ValueRange(ArrayRef<Value>(output))),
-                       output.begin());
-          }
-      }
-  }
-}
 
 void PagedAttentionKernel::store(const QueryTile &rows, Value inTile,
                                  Value head, Value part, const HeadPiece &piece,
@@ -108,10 +38,11 @@ void PagedAttentionKernel::storeOwn(const SoftmaxState &sums,
   Arith arith(*b);
   FastMath math(*b);
   int64_t perGroup = sums.output.size() / rowGroups;
-  for (int64_t place = 0; place < rowGroups * rowsPerLane(); ++place) {
-    int64_t inLane = place % rowsPerLane(), g = place / rowsPerLane();
+  for (int64_t place = 0; place < rowGroups * lanes->rowsPerLane(); ++place) {
+    int64_t inLane = place % lanes->rowsPerLane(),
+            g = place / lanes->rowsPerLane();
     Value weight = sums.total(place);
-    Value inTile = arith.add(rowInGroup(inLane), arith.i32(8 * g));
+    Value inTile = arith.add(lanes->rowInGroup(inLane), arith.i32(8 * g));
     Value exists = arith.less(arith.add(rows.begin, inTile), rows.end);
     emitIf(*b, exists, [&] {
       int64_t firstStep = 0;
@@ -157,8 +88,9 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
   Value first = isCode ? warp->row : warp->column;
   emitIf(*b, arith.equal(first, arith.i32(0)), [&] {
     for (auto [place, maximum] : llvm::enumerate(sums.maximum)) {
-      Value at = arith.add(arith.add(mine, rowInGroup(place % rowsPerLane())),
-                           place / rowsPerLane() * 8);
+      Value at = arith.add(
+          arith.add(mine, lanes->rowInGroup(place % lanes->rowsPerLane())),
+          place / lanes->rowsPerLane() * 8);
       put(maximum, maximaAt, at);
       put(weights[place], sumsAt, at);
     }
