@@ -214,7 +214,7 @@ def _indexed_layout(rng, **fields):
         P=int(_pick(rng, 64, 192, 1, 3, 8, 16, 32, 61, 128, 40)),
         is_mla=bool(rng.random() < 0.7), scale_dtype="f32",
         placement=_pick(rng, "pool", "pool", "page_split", "inline"),
-        global_scale=float(_pick(rng, 1, 1, 0.5, -2))) | fields)
+        global_scale=float(_pick(rng, 1, 1, 0.5, 2))) | fields)
 
 
 def _sequences(rng, layout, new):

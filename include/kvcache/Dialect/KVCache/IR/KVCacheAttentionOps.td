@@ -122,7 +122,8 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     A quantised cache has one scale a token (`granularity` is the head size),
     which is found through the table of scales and is not negative; `global_scale`
     multiplies every one of them. Products are of f16 (codes) or of the cache's
-    dtype; sums, exponents and scales are f32.
+    dtype; sums, exponents and scales are f32. The result is as near to that of
+    exact arithmetic as there, and the same in every run.
 
     `workspace` is as in `kvcache.paged_attention`, `Hq * (Dv + 2)` numbers a row
     and part.

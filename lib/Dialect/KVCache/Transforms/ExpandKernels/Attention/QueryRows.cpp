@@ -16,12 +16,14 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-QueryRows::QueryRows(KernelBuilder &builder, Value tensor, Type product)
+QueryRows::QueryRows(KernelBuilder &builder, Value tensor, Type product,
+                     std::optional<int64_t> alignment)
     : b(builder.body()), q(builder.takeTensor(tensor, /*readOnly=*/true)),
-      source(q.elementType), product(product), alignment(q.elementBytes()) {
-  while (alignment < maxAccessBytes &&
-         areRowsAligned({tensor}, 2 * alignment).value_or(false))
-    alignment *= 2;
+      source(q.elementType), product(product),
+      alignment(alignment.value_or(q.elementBytes())) {
+  while (!alignment && this->alignment < maxAccessBytes &&
+         areRowsAligned({tensor}, 2 * this->alignment).value_or(false))
+    this->alignment *= 2;
 }
 
 Value QueryRows::at(Value token, Value head) {
@@ -37,17 +39,18 @@ SmallVector<Value> QueryRows::load(Value place, Value element, int64_t count) {
   Value start = arith.mul(arith.add(place, arith.toIndex(element)), bytes);
   Value view =
       ByteViewOp::create(b, MemRefType::get({count}, source), q.base, start);
-  int64_t perAccess = std::min(maxAccessBytes / bytes, count);
-  SmallVector<Value> words;
+  int64_t perAccess = std::min(alignment / bytes, count);
+  SmallVector<Value> parts;
   for (int64_t i = 0; i < count; i += perAccess) {
-    Value part = vector::LoadOp::create(
-        b, VectorType::get({perAccess}, source), view,
-        ValueRange{arith.index(i)}, /*nontemporal=*/false,
-        llvm::MaybeAlign(std::min(alignment, perAccess * bytes)));
-    llvm::append_range(words,
-                       registers.of(registers.whole(registers.vectorOf(part))));
+    Value part = vector::LoadOp::create(b, VectorType::get({perAccess}, source),
+                                        view, ValueRange{arith.index(i)},
+                                        /*nontemporal=*/false,
+                                        llvm::MaybeAlign(perAccess * bytes));
+    if (perAccess * bytes >= 4)
+      part = registers.whole(registers.vectorOf(part));
+    parts.push_back(part);
   }
-  return words;
+  return registers.join(parts);
 }
 
 RowFactor QueryRows::factor(double constant, ArrayRef<Value> numbers) {

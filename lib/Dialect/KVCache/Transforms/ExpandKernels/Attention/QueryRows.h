@@ -18,19 +18,23 @@ struct RowFactor {
   Value magnitude, signs;
 };
 
-/// Rows of a tensor `[T, Hq, D]`, a query head of a token each, as registers of
-/// two numbers of the type that products have.
+/// Rows of a tensor `[T, Hq, D]`, a query head of a token each, in registers of
+/// two numbers or four codes.
 class QueryRows {
 public:
-  QueryRows(KernelBuilder &builder, Value tensor, Type product);
+  /// Rows and heads start at multiples of `alignment` bytes; where it is not
+  /// given, of what the tensor's type says.
+  QueryRows(KernelBuilder &builder, Value tensor, Type product,
+            std::optional<int64_t> alignment = std::nullopt);
 
   /// The place of row (`token`, `head`), `index` both.
   Value at(Value token, Value head);
-  /// `count` elements (a power of two) from element `element` (`i32`) on of the
-  /// row at `place`, as the tensor holds them.
+  /// `count` elements (a power of two, and a register at least) from element
+  /// `element` (`i32`) on of the row at `place`, as the tensor holds them.
   SmallVector<Value> load(Value place, Value element, int64_t count);
 
-  /// The factor `constant` times `numbers` (f32) of any sign.
+  /// The factor `constant` times `numbers` (f32) of any sign; this and what
+  /// follows is of registers of two numbers.
   RowFactor factor(double constant, ArrayRef<Value> numbers);
   /// Turns the signs of the row's registers as its factor says.
   void turn(const RowFactor &factor, MutableArrayRef<Value> words);

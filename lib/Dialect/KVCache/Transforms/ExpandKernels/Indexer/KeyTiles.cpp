@@ -31,28 +31,6 @@ void mlir::kvcache::forStretches(
       body(first, bytes);
 }
 
-/// The words of codes that follow one another, a vector of a power of two of
-/// them each.
-SmallVector<Value> mlir::kvcache::joinCodes(ImplicitLocOpBuilder &b,
-                                            ArrayRef<Value> vectors) {
-  int64_t codes = cast<VectorType>(vectors[0].getType()).getNumElements();
-  SmallVector<Value> words;
-  for (Value vector : vectors)
-    llvm::append_range(words, Words(b).of(vector));
-  Arith arith(b);
-  while (codes < 4) {
-    // Two of fewer bytes are one of more.
-    SmallVector<Value> joined;
-    for (size_t i = 0; i < words.size(); i += 2)
-      joined.push_back(arith::OrIOp::create(
-          b, words[i],
-          arith::ShLIOp::create(b, words[i + 1], arith.i32(8 * codes))));
-    words = joined;
-    codes *= 2;
-  }
-  return words;
-}
-
 KeyTiles::KeyTiles(ImplicitLocOpBuilder &b, Warp &warp, Value cache,
                    OutOfRange policy)
     : b(b), warp(warp), cache(cache), policy(policy),
@@ -195,7 +173,7 @@ KeyTiles::placeKey(Value block, Value slot, Value row, int64_t slotAfter) {
                                   slotAfter * pool.slotBytes + first + at, type,
                                   piece));
       // As a vector: words that go their ways would be loaded one by one.
-      words.push_back(Words(b).vector(joinCodes(b, codes)));
+      words.push_back(Words(b).vector(Words(b).join(codes)));
     });
     return words;
   };

@@ -17,10 +17,6 @@ namespace mlir::kvcache {
 void forStretches(int64_t headSize,
                   function_ref<void(int64_t first, int64_t bytes)> body);
 
-/// The words of codes that follow one another, a vector of a power of two of
-/// them each.
-SmallVector<Value> joinCodes(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors);
-
 /// Reads tiles of tokens, given by their first token `start` (`i32`): groups of
 /// eight, of which a lane has a part of the key of token `row`, straight from
 /// memory, and the scale of one token.

@@ -49,12 +49,11 @@ int64_t ScoreTiles::sharedBytes(int64_t heads, int64_t headSize) {
 ScoreTiles::ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs,
                        int64_t warps, int64_t alignment)
     : b(builder.body()), inputs(inputs), layout(inputs.layout()), warps(warps),
-      alignment(alignment), headSize(layout.getHeadSize()),
-      warp(builder.body()) {
+      headSize(layout.getHeadSize()), warp(builder.body()) {
   cache = builder.take(inputs.source);
   keys.emplace(b, warp, cache, inputs.policy);
   offsets = builder.takeList(inputs.offsets);
-  queries = builder.takeTensor(inputs.queries, /*readOnly=*/true);
+  queries.emplace(builder, inputs.queries, b.getF16Type(), alignment);
   weights = builder.takeTensor(inputs.weights, /*readOnly=*/true);
   globalScale = builder.takeNumber(inputs.globalScale);
   int64_t heads = 8 * numTiles();
@@ -101,23 +100,12 @@ void ScoreTiles::stage() {
     SmallVector<Value> words;
     auto read = [&] {
       SmallVector<Value> result;
-      Value start =
-          arith.add(arith.mul(row, queries.strides[0]),
-                    arith.mul(arith.toIndex(head), queries.strides[1]));
+      Value place = queries->at(row, arith.toIndex(head));
       forStretches(headSize, [&](int64_t first, int64_t bytes) {
-        int64_t piece = std::min(bytes, alignment);
-        SmallVector<Value> codes;
-        for (int64_t at = 0; at < bytes; at += piece) {
-          Value place = arith.add(arith.mul(warp.column, bytes), first + at);
-          auto type = VectorType::get({piece}, code);
-          Value view = ByteViewOp::create(
-              b, MemRefType::get({piece}, code), queries.base,
-              arith.add(start, arith.toIndex(place)));
-          codes.push_back(vector::LoadOp::create(
-              b, type, view, ValueRange{arith.index(0)},
-              /*nontemporal=*/false, llvm::MaybeAlign(piece)));
-        }
-        llvm::append_range(result, joinCodes(b, codes));
+        llvm::append_range(
+            result,
+            queries->load(
+                place, arith.add(arith.mul(warp.column, bytes), first), bytes));
       });
       return result;
     };

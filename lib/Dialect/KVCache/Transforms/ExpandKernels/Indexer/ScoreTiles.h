@@ -9,6 +9,8 @@
 
 #include "KeyTiles.h"
 
+#include "../Attention/QueryRows.h"
+
 #include <optional>
 
 namespace mlir::kvcache {
@@ -97,13 +99,14 @@ private:
   ImplicitLocOpBuilder &b;
   ScoreInputs inputs;
   LayoutAttr layout;
-  int64_t warps, alignment, headSize;
+  int64_t warps, headSize;
   Warp warp;
   std::optional<KeyTiles> keys;
   /// Whether there is wgmma (i1); null where the block is no warpgroups.
   Value hasWgmma;
   Value cache, offsets;
-  Tensor queries, weights;
+  std::optional<QueryRows> queries;
+  Tensor weights;
   Value sharedQueries, sharedWeights;
   /// f32; null where there is none.
   Value globalScale;

@@ -39,6 +39,25 @@ SmallVector<Value> Words::of(Value vector) {
   return words;
 }
 
+SmallVector<Value> Words::join(ArrayRef<Value> vectors) {
+  auto type = cast<VectorType>(vectors[0].getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  SmallVector<Value> words;
+  for (Value vector : vectors)
+    llvm::append_range(words, of(vector));
+  Arith arith(b);
+  for (; bits < 32; bits *= 2) {
+    // Two of fewer bits are one of more.
+    SmallVector<Value> joined;
+    for (size_t i = 0; i < words.size(); i += 2)
+      joined.push_back(arith::OrIOp::create(
+          b, words[i],
+          arith::ShLIOp::create(b, words[i + 1], arith.i32(bits))));
+    words = joined;
+  }
+  return words;
+}
+
 Value Words::vector(ValueRange words) {
   return vector::FromElementsOp::create(
       b, VectorType::get({static_cast<int64_t>(words.size())}, b.getI32Type()),

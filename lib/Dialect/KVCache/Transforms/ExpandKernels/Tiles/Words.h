@@ -19,6 +19,9 @@ public:
 
   /// The registers of a vector. One of 8 or 16 bits has zeros above.
   SmallVector<Value> of(Value vector);
+  /// The registers of vectors that follow one another, of a power of two of
+  /// bytes each, all of one length.
+  SmallVector<Value> join(ArrayRef<Value> vectors);
   /// These as a vector: `vector<n x i32>`.
   Value vectorOf(Value vector);
   /// A vector just loaded, so that the load stays one: what is taken apart
