@@ -44,9 +44,12 @@ struct Descriptor {
   }
 
 private:
+  /// 128-byte lines count from where the pattern begins, of which the base
+  /// offset has the line; it repeats after 8, 4 or 2 of them.
   uint64_t swizzled(uint64_t offset) const {
     constexpr uint64_t bits[] = {0, 7, 3, 1};
-    return offset ^ ((offset >> 7 & bits[swizzle]) << 4);
+    uint64_t line = ((offset >> 7) - baseOffset) & bits[swizzle];
+    return offset ^ line << 4;
   }
 };
 
@@ -75,11 +78,6 @@ bool readMatrix(PendingWgmma &p, uint64_t bits, MatrixType type,
                 bool transposed, unsigned first, unsigned rows, unsigned k,
                 double *out) {
   Descriptor d(bits);
-  if (d.baseOffset) {
-    p.warp->worker->fail(*p.warp, "matrix descriptors with a base offset are "
-                                  "not supported");
-    return false;
-  }
   if (transposed)
     return readTransposed(p, d, type, first, rows, k, out);
   unsigned perChunk = 128 / matrixBits(type);

@@ -19,6 +19,8 @@ TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32,
          "s8": np.int8, "u8": np.uint8}
 SWIZZLES = {"none": (0, 16), "128": (1, 128), "64": (2, 64), "32": (3, 32)}
 PLACE = 1024 * np.array([0, 16])
+# Bytes after which the pattern of a swizzle repeats.
+PERIOD = {"none": 128, "128": 1024, "64": 512, "32": 256}
 ran = 0
 
 
@@ -65,8 +67,11 @@ def transposed_image(matrix, row_bytes):
 
 
 def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
-        accumulate=True, majors=(0, 0), magnitude=3, saturate=False):
-    """One product of 64 x n x 32 bytes."""
+        accumulate=True, majors=(0, 0), magnitude=3, saturate=False, shifts=(0, 0),
+        rows_into=0):
+    """One product of 64 x n x 32 bytes. The patterns of A and B begin `shifts` lines
+    of 128 bytes past an aligned address; A begins `rows_into` rows past its own
+    pattern's beginning."""
     global ran
     mode, row_bytes = SWIZZLES[swizzle]
     k = 32 // np.dtype(TYPES[a_type]).itemsize
@@ -92,11 +97,15 @@ def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
     with np.errstate(over="ignore"):
         want = want.astype(d.dtype)
 
+    # The image of a matrix that begins within a pattern is the end of a longer one.
+    above = np.zeros((rows_into // 8 * 8, k), a.dtype)
     images = [(transposed_image if major else image)(matrix, row_bytes)
-              for matrix, major in zip((a, b), majors)]
+              for matrix, major in zip((np.concatenate([above, a]), b), majors)]
+    places = PLACE + 128 * np.array(shifts)
     memory = np.zeros(48 * 1024, np.uint8)
-    for place, (data, _, _) in zip(PLACE, images):
+    for place, (data, _, _) in zip(places, images):
         memory[place:place + len(data)] = data
+    starts = places + np.array([rows_into // 8 * images[0][2], 0])
     np.save(f"{directory}/memory.npy", memory)
     # Accumulators and A's registers by thread.
     thread = np.arange(128)
@@ -128,7 +137,11 @@ def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
 
     def descriptor(which):
         _, leading, stride = images[which]
-        return leading >> 4 << 16 | stride >> 4 << 32 | mode << 62
+        # Zero where the pattern begins as it does by itself, else its line.
+        pattern = int(places[which])
+        base_offset = 0 if pattern % PERIOD[swizzle] == 0 else pattern >> 7 & 7
+        return (leading >> 4 << 16 | stride >> 4 << 32 | base_offset << 49 | mode << 62) \
+            + (int(starts[which]) >> 4)
     text = f""".version 8.6
 .target sm_90a
 .address_size 64
@@ -163,9 +176,8 @@ $copy:
   and.b32 %r5, %r1, 0x3ffff;
   shr.u32 %r5, %r5, 4;
   cvt.u64.u32 %rd4, %r5;
-  or.b64 %da, %rd4, {descriptor(0):#x};
-  add.u64 %rd4, %rd4, {int(PLACE[1]) >> 4};
-  or.b64 %db, %rd4, {descriptor(1):#x};
+  add.u64 %da, %rd4, {descriptor(0):#x};
+  add.u64 %db, %rd4, {descriptor(1):#x};
   setp.ne.u32 %p, {int(accumulate)}, 0;
   wgmma.fence.sync.aligned;
   wgmma.mma_async.sync.aligned.m64n{n}k{k}{modifier}.{d_type}.{a_type}.{b_type} {{{registers}}},
@@ -184,7 +196,7 @@ $copy:
                        f"{directory}/d.npy=>{directory}/out.npy", "--arg",
                        f"{directory}/a.npy"])
     name = (n, a_type, b_type, d_type, swizzle, from_registers, signs, accumulate,
-            majors, magnitude, saturate)
+            majors, magnitude, saturate, shifts, rows_into)
     assert done.returncode == 0 and done.stderr == "0 findings\n", (name, done.stderr)
     out = np.load(f"{directory}/out.npy").view(d.dtype)
     if half:
@@ -224,4 +236,11 @@ for kind in ("f16", "bf16"):
         run(64, kind, kind, "f32", "128", from_registers=True, majors=(0, majors[1]))
 run(64, "f16", "f16", "f16", "128", majors=(1, 1), signs=(-1, 1))
 run(16, "s8", "u8", "s32", "128", saturate=True)
+# Patterns that do not begin at a multiple of their period: every line of it.
+for swizzle in SWIZZLES:
+    for shift in range(1, 8):
+        other = (3 * shift) % 8
+        run(16, "f16", "f16", "f32", swizzle, shifts=(shift, other))
+        run(24, "e4m3", "e4m3", "f32", swizzle, shifts=(other, shift), rows_into=8)
+        run(64, "bf16", "bf16", "f32", swizzle, shifts=(shift, other), majors=(1, 1))
 print(f"{ran} products agree")
