@@ -9,7 +9,10 @@
 // beyond the matrix repeat it.
 //
 // Memory is read and written by lines (rows, or columns of a column-major
-// matrix), of which every lane moves an equal part.
+// matrix), of which every lane moves an equal part. The PTX manual wants every
+// line aligned to the bytes of the fragment, the CUDA guide the matrix to 32
+// bytes and its pitch to 16 only, which is what programs rely on: the matrix is
+// held to the former, the pitch to the smaller.
 #include "FloatFormats.h"
 #include "Handlers.h"
 #include "Matrix.h"
@@ -102,14 +105,15 @@ public:
   }
   /// Moves the lanes' parts; a place that may not be accessed is left out.
   void access(Warp &w, const Inst &i, uint32_t mask, AccessMode mode) {
+    // What is reported as a whole is not reported by parts again.
+    unsigned align = isAligned(w, i, mode) ? std::min(partBytes, 16u) : 1;
     if (w.block->launch->instrumented)
       countAccess(w, i, mask, addresses, partBytes, mode);
     for (unsigned l = 0; l < 32; ++l) {
       char *part = data + l * partBytes;
       bool isWrite = mode == AccessMode::Write;
       w.storeData = isWrite ? part : nullptr;
-      char *p = resolve(w, i, l, addresses[l], partBytes,
-                        std::min(partBytes, 16u), i.space, mode);
+      char *p = resolve(w, i, l, addresses[l], partBytes, align, i.space, mode);
       w.storeData = nullptr;
       if (p)
         memcpy(isWrite ? p : part, isWrite ? part : p, partBytes);
@@ -118,6 +122,32 @@ public:
   const WmmaFragment fragment;
 
 private:
+  /// False if it has reported that the matrix or its lines are not aligned.
+  bool isAligned(Warp &w, const Inst &i, AccessMode mode) {
+    if (!(w.block->launch->tools & MemCheck))
+      return true;
+    const char *what = mode == AccessMode::Read ? "read" : "write";
+    std::string matrix = std::string(what) + " of a " +
+                         std::to_string(numRows(fragment)) + " x " +
+                         std::to_string(numColumns(fragment)) + " matrix ";
+    unsigned wanted = i.count * 4u;
+    uint64_t stride = i.c == noSlot ? lineElements : w.reg<uint32_t>(i.c)[0];
+    uint64_t pitch = stride * fragment.bytes;
+    std::string fault;
+    if (uint64_t past = addresses[0] % wanted)
+      fault = std::to_string(past) + " bytes past a multiple of " +
+              std::to_string(wanted) + ", the bytes of its fragment";
+    else if (uint64_t unit = std::min(wanted, 16u); pitch % unit)
+      fault = "with a pitch of " + std::to_string(stride) + " elements, " +
+              std::to_string(pitch) + " bytes, which is not a multiple of " +
+              std::to_string(unit);
+    else
+      return true;
+    report(w, i, 0, MemCheck, "misaligned", matrix + fault, &addresses[0],
+           i.space);
+    return false;
+  }
+
   char data[maxBytes] = {};
   uint64_t addresses[32];
   unsigned lineElements, partBytes;

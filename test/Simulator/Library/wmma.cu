@@ -72,3 +72,24 @@ extern "C" __global__ void tiled(const half *a, const half *b, float *d, int k) 
   }
   wmma::store_matrix_sync(d + row * 32 + column, sum, 32, wmma::mem_row_major);
 }
+
+// Copies a matrix of 16 x 16 by way of a fragment, from an offset and with a pitch
+// in elements, in shared memory and in global memory.
+template <typename T> __device__ void copy(const T *in, T *out, int offset, int pitch) {
+  __shared__ alignas(32) T s[512];
+  for (int i = threadIdx.x; i < 512; i += 32)
+    s[i] = in[i];
+  __syncwarp();
+  wmma::fragment<wmma::accumulator, 16, 16, 16, T> x, y;
+  wmma::load_matrix_sync(x, s + offset, pitch, wmma::mem_row_major); // shared
+  wmma::load_matrix_sync(y, in, 16, wmma::mem_row_major);
+  for (int i = 0; i < x.num_elements; ++i)
+    x.x[i] += y.x[i];
+  wmma::store_matrix_sync(out + offset, x, pitch, wmma::mem_row_major); // global
+}
+extern "C" __global__ void copy_f32(const float *in, float *out, int offset, int pitch) {
+  copy(in, out, offset, pitch);
+}
+extern "C" __global__ void copy_f16(const half *in, half *out, int offset, int pitch) {
+  copy(in, out, offset, pitch);
+}

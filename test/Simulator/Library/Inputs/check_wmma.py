@@ -82,6 +82,25 @@ text = launch("f16_f32_16_16_16_row_row", 32,
                f"out:{directory}/d.npy=f32[16,16]"], findings=2)
 assert "read of 16 bytes of global memory out of bounds" in text, text
 assert "wmma.load.a.sync" in text, text
-# A pointer that is aligned to its elements only.
-assert "mma.cu" in text or "wmma.cu" in text, text
+assert "wmma.cu" in text, text
+
+
+# A matrix or a pitch that is aligned to its elements only, each at its own line.
+lines = open(os.path.join(os.path.dirname(__file__), "..", "wmma.cu")).read().split("\n")
+places = [f"wmma.cu:{1 + next(i for i, line in enumerate(lines) if mark in line)}:"
+          for mark in ("// shared", "// global")]
+for kind, unit in (("f32", 4), ("f16", 2)):
+    # Accumulators of f16 have fragments of 16 bytes, those of f32 of 32.
+    fragment = 8 * unit
+    for offset, pitch, fault in (
+            (0, 16, ""), (8, 20 if unit == 4 else 24, ""), (8, 16, ""),
+            (4, 16, f"matrix {4 * unit} bytes past a multiple of {fragment}"),
+            (1, 16, f"matrix {unit} bytes past a multiple of {fragment}"),
+            (0, 18, f"a pitch of 18 elements, {18 * unit} bytes, which is not a multiple of 16")):
+        text = launch(f"copy_{kind}", 32, [
+            random(kind, 512), f"zero:{directory}/d.npy={kind}[512]", f"s32:{offset}",
+            f"s32:{pitch}"], findings=2 if fault else 0)
+        for verb, place in zip(("read", "write"), places) if fault else ():
+            assert f"memcheck: {verb} of a 16 x 16 matrix" in text and place in text, text
+            assert text.count(fault) == 2, text
 print(ran, "products")
