@@ -47,7 +47,10 @@ enum : uint8_t {
   MbarrierParity = 1,
   MbarrierNoComplete = 2,
   /// The arrival is one less to expect in later phases, too.
-  MbarrierDrop = 4
+  MbarrierDrop = 4,
+  /// Releases or acquires nothing by itself; for threads of the block only.
+  MbarrierRelaxed = 8,
+  MbarrierOfBlock = 16
 };
 void mbarrierHandler(Warp &, const Inst &, uint32_t);
 void mbarrierWaitHandler(Warp &, const Inst &, uint32_t);

@@ -2,7 +2,7 @@
 //
 // Barriers of a block and of a cluster.
 #include "Barriers.h"
-#include "Checks.h"
+#include "Clocks.h"
 #include "Handlers.h"
 #include "State.h"
 
@@ -56,7 +56,6 @@ void giveResult(Warp &warp, const NamedBarrier &barrier, uint32_t lanes) {
 
 void complete(Block &block, unsigned index) {
   NamedBarrier &barrier = block.barriers[index];
-  uint32_t released = 0;
   for (Warp &warp : block.warps) {
     uint32_t masks[32];
     uint32_t pcs[32];
@@ -78,13 +77,15 @@ void complete(Block &block, unsigned index) {
         giveResult(warp, barrier, masks[k]);
       putGroup(warp, pcs[k], masks[k]);
     }
-    released |= n ? 1u << warp.index : 0;
+    uint32_t waited = 0;
+    for (unsigned k = 0; k < n; ++k)
+      waited |= masks[k];
+    if (waited) {
+      acquireFrom(barrier.released, warp, waited);
+      warp.meet(waited);
+    }
   }
-  // Whoever has arrived begins a new epoch, waiting or not.
-  joinClocks(block, barrier.arrived, released);
-  for (Warp &warp : block.warps)
-    if (barrier.arrived[warp.index])
-      warp.meet();
+  barrier.released.reset(0);
   barrier.inUse = false;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   barrier.inst = nullptr;
@@ -131,6 +132,7 @@ void arrive(Warp &warp, const Inst &inst, uint32_t mask, uint32_t pc,
     barrier.lanesCount += unsigned(__builtin_popcount(mask));
   }
   barrier.arrived[warp.index] |= mask;
+  releaseTo(barrier.released, warp, mask);
   if (inst.op == BarrierArrive)
     putGroup(warp, pc, mask);
   else
@@ -209,9 +211,10 @@ void ptxsim::clusterArriveHandler(Warp &warp, const Inst &inst, uint32_t mask) {
   size_t index = warpInCluster(warp);
   cluster.clusterArrivedLanes[index] |= mask;
   // A relaxed arrival orders what a fence before it has.
-  cluster.clusterArrivedEpochs[index] =
-      inst.flags & BarrierRelaxed ? warp.wideFencedEpoch : warp.epoch;
-  ++warp.epoch;
+  if (inst.flags & BarrierRelaxed)
+    releaseFenced(cluster.clusterReleased, warp, mask);
+  else
+    releaseTo(cluster.clusterReleased, warp, mask);
 }
 
 static bool clusterComplete(Cluster &cluster) {
@@ -253,13 +256,18 @@ bool ptxsim::releaseClusterBarrier(Cluster &cluster) {
     }
   std::fill(cluster.clusterArrivedLanes.begin(),
             cluster.clusterArrivedLanes.end(), 0);
-  joinClusterClocks(cluster);
+  // What has exited counts as arrived.
+  for (Block &block : cluster.blocks)
+    for (Warp &warp : block.warps)
+      if (!warp.live)
+        releaseTo(cluster.clusterReleased, warp, ~0u);
   for (Block &block : cluster.blocks) {
     for (Warp &warp : block.warps) {
-      uint32_t pcs[32], masks[32];
+      uint32_t pcs[32], masks[32], waited = 0;
       unsigned n = 0;
       for (unsigned g = 0; g < warp.numGroups; ++g)
         if (warp.groups[g].state == LaneGroup::AtClusterBarrier) {
+          waited |= warp.groups[g].mask;
           pcs[n] = warp.groups[g].pc + 1;
           masks[n++] = warp.groups[g].mask;
         }
@@ -270,9 +278,11 @@ bool ptxsim::releaseClusterBarrier(Cluster &cluster) {
       warp.numGroups = kept;
       for (unsigned k = 0; k < n; ++k)
         putGroup(warp, pcs[k], masks[k]);
-      warp.meet();
+      acquireFrom(cluster.clusterReleased, warp, waited);
+      warp.meet(waited);
     }
   }
+  cluster.clusterReleased.reset(0);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Checks.h"
 #include "Async.h"
+#include "Clocks.h"
 #include "Stack.h"
 
 #include <algorithm>
@@ -32,10 +33,7 @@ void ptxsim::prepareShadow(Block &block) {
     shadow.words.resize(size / 4 + 1);
     shadow.bytes.resize(size);
     shadow.split.assign(size / 4 + 1, 0);
-    size_t clocks =
-        block.warps.size() * block.warps.size() * launch.clusterBlocks;
-    shadow.clocks.assign(clocks, 0);
-    shadow.observed.assign(clocks, 0);
+    prepareClocks(block);
   }
 }
 
@@ -44,7 +42,6 @@ void ptxsim::resetShadow(Block &block) {
     return;
   SharedShadow &shadow = *block.shadow;
   std::fill(shadow.written.begin(), shadow.written.end(), 0);
-  shadow.places.clear();
   const Launch &launch = *block.launch;
   if (launch.program->usesReservedShared && !shadow.written.empty())
     std::fill_n(shadow.written.begin() + launch.reservedShared,
@@ -189,9 +186,15 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
     launch.globalProxy->access(warp, inst, lane, allocation, address, bytes,
                                mode);
   if (launch.globalRaces) {
-    if (isStrong(warp, inst, mode))
-      noteStrong(warp);
+    bool strong = isStrong(warp, inst, mode);
+    if (strong)
+      noteStrong(warp, inst);
     raceGlobal(warp, inst, lane, allocation, address, bytes, mode);
+    // A flag there may order accesses to shared memory.
+    if (strong && !warp.asynchronous && mode != AccessMode::Write)
+      observe(warp, inst, lane, address);
+    if (strong && !warp.asynchronous && mode != AccessMode::Read)
+      publish(warp, inst, lane, address);
   }
   if (!allocation.shadow)
     return;

@@ -8,8 +8,6 @@
 #include "Proxy.h"
 #include "State.h"
 
-#include <unordered_map>
-
 namespace ptxsim {
 
 struct PendingCopy;
@@ -39,14 +37,8 @@ struct SharedShadow {
   /// Per 4-byte word; a word accessed in parts uses its byte cells.
   std::vector<RaceCell> words, bytes;
   std::vector<uint8_t> split;
-  /// clocks[w * warpsInCluster + u]: the epoch of the cluster's warp u that the
-  /// block's warp w has seen the end of. Barriers and mbarriers pass these on:
-  /// what happened in an epoch seen is ordered before.
-  std::vector<uint32_t> clocks;
-  /// The same of what strong accesses have observed, for the next fence.
-  std::vector<uint32_t> observed;
-  /// What is passed on by the mbarrier, or by strong accesses, at an offset.
-  std::unordered_map<uint32_t, std::vector<uint32_t>> places;
+  /// Per warp; empty without the race check.
+  std::vector<WarpClock> clocks;
   ProxyShadow proxy;
 };
 
@@ -118,8 +110,6 @@ uint8_t *writtenBytes(Warp &warp, unsigned lane, uint64_t address,
 void prepareShadow(Block &block);
 /// Prepares a block's shadow for a new run.
 void resetShadow(Block &block);
-/// The same of a cluster's clocks, once all of its blocks have begun.
-void resetClocks(Cluster &cluster);
 
 // Outstanding copies: reads of what they will write are reported.
 void markPending(const PendingCopy &copy);
@@ -144,38 +134,15 @@ void *raceCells(Warp &warp, const Allocation &allocation);
 /// there must be ordered before.
 void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                  uint32_t offset, unsigned bytes);
-/// Whether an access of a thread, counted through the cluster, is ordered
-/// before what a lane does now.
-bool isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
-               uint32_t epoch);
-/// The number of a warp, counted through its cluster.
-inline uint32_t warpInCluster(const Warp &warp) {
-  return warp.block->rank * warp.block->launch->warpsPerBlock + warp.index;
-}
-/// What a strong access to a block's shared memory observes, before it, and
-/// what it lets others observe, behind it.
-void observe(Warp &warp, const Inst &inst, Block &block, uint32_t offset);
-void publish(Warp &warp, const Inst &inst, Block &block, uint32_t offset);
-/// A barrier of the block: `arrived` lanes per warp have met; the warps in
-/// `released` go on.
-void joinClocks(Block &block, const std::vector<uint32_t> &arrived,
-                uint32_t released);
-/// The cluster's barrier has been passed.
-void joinClusterClocks(Cluster &cluster);
-/// An arrival at, and a completed wait for, the mbarrier at a shared address.
-void releaseClock(Warp &warp, uint64_t barrier);
-void acquireClock(Warp &warp, uint64_t barrier);
-/// An atomic or strong access, or a fence, that others may observe.
-void noteStrong(Warp &warp);
-
-/// Inst::flags: other blocks may observe it.
-enum : uint8_t { FenceWide = 1 };
-void fenceHandler(Warp &, const Inst &, uint32_t);
+/// A strong access or a fence, which other blocks may observe.
+void noteStrong(Warp &warp, const Inst &inst);
+void noteFence(Warp &warp, const Inst &inst);
 
 /// Accesses of blocks to global memory, for one launch.
 class GlobalRaces {
 public:
-  explicit GlobalRaces(bool byByte) : unit(byByte ? 1 : 4) {}
+  GlobalRaces(bool byByte, Dim3 grid, Dim3 cluster)
+      : unit(byByte ? 1 : 4), grid(grid), cluster(cluster) {}
   ~GlobalRaces();
   /// The allocation is about to go.
   void forget(const Allocation &allocation);
@@ -190,7 +157,8 @@ private:
   static constexpr uint32_t severalBlocks = ~0u;
   friend void raceGlobal(Warp &, const Inst &, unsigned, const Allocation &,
                          uint64_t, unsigned, AccessMode);
-  friend void noteStrong(Warp &);
+  friend void noteStrong(Warp &, const Inst &);
+  friend void noteFence(Warp &, const Inst &);
   struct Cell {
     /// Block number plus one; ~0: several blocks.
     uint32_t writer, writeTime, reader, readTime;
@@ -199,21 +167,35 @@ private:
     Cell *cells;
     size_t bytes;
   };
+  /// What a block does for others to observe, by scopes of a cluster and of the
+  /// device: its last fence, the times of its strong accesses, and the first of
+  /// these behind each fence (or that releases by itself).
+  struct Signals {
+    uint32_t fence = 0;
+    std::vector<uint32_t> strong;
+    struct Release {
+      uint32_t fence, strong;
+    };
+    std::vector<Release> releases;
+  };
   /// Marks the times of strong accesses.
   static constexpr uint32_t strongBit = 0x80000000;
   uint32_t stamp(bool strong) const { return clock | (strong ? strongBit : 0); }
-  bool ordered(uint32_t block, uint32_t time, uint32_t now) const;
+  bool ordered(uint32_t block, uint32_t time, bool wasStrong,
+               uint32_t now) const;
+  bool sameCluster(uint32_t a, uint32_t b) const;
   bool conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
                 uint32_t self, uint32_t &other);
 
   const unsigned unit;
+  const Dim3 grid, cluster;
   uint32_t clock = 1;
   std::map<const Allocation *, Shadow> shadows;
   /// The shadow of the last access.
   const Allocation *lastAllocation = nullptr;
   Cell *lastCells = nullptr;
-  /// Times of strong accesses, per block.
-  std::map<uint32_t, std::vector<uint32_t>> strongTimes;
+  /// Per block.
+  std::map<uint32_t, Signals> clusterSignals, deviceSignals;
 };
 
 } // namespace ptxsim

@@ -1,189 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is ordered before what in shared memory, for the race check: vector
-// clocks of a cluster's warps. Barriers join them. An mbarrier, and every place
-// that strong accesses use, passes on what was released to it: by an access
-// that releases, or by one behind a fence; to one that acquires, or to what
-// comes behind the next fence. All lanes of a warp count as one here, and an
-// access behind a fence passes on what the warp saw after the fence, too: that
-// can hide a race but not invent one.
+// What is ordered before what, for the race check: vector clocks of a cluster's
+// threads. A lane passes on what it has done itself, what its warp did before
+// the warp last met, and what it has taken in; what it takes in the rest of the
+// warp sees when the warp meets. Barriers, mbarriers and places that strong
+// accesses use pass on what was released to them: by what releases, or by an
+// access behind a fence; to what acquires, or to what comes behind the next
+// fence. A scope of a block reaches no other block. An access behind a fence
+// passes on what the lane took in after the fence, too: that can hide a race
+// but not invent one.
+#include "Clocks.h"
+#include "AsyncHandlers.h"
 #include "Checks.h"
 
 #include <algorithm>
 
 using namespace ptxsim;
 
-/// Of 16 blocks of 1024 threads.
-static constexpr size_t maxWarpsInCluster = 512;
-
 static size_t warpsInCluster(const Block &block) {
   return size_t(block.launch->warpsPerBlock) * block.launch->clusterBlocks;
 }
 
-static bool hasClocks(const Block &block) {
-  return block.shadow && !block.shadow->clocks.empty();
-}
-
-/// The epochs that a warp has seen the end of.
-static uint32_t *clocksOf(const Warp &warp) {
-  return warp.block->shadow->clocks.data() +
-         warp.index * warpsInCluster(*warp.block);
-}
-
-/// Those that it will have seen at its next fence.
-static uint32_t *observedBy(const Warp &warp) {
-  return warp.block->shadow->observed.data() +
-         warp.index * warpsInCluster(*warp.block);
-}
-
-bool ptxsim::isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
-                       uint32_t epoch) {
-  if (epoch == 0)
-    return true;
-  unsigned other = thread / 32u;
-  if (other == warpInCluster(warp))
-    return thread % 32u == lane || epoch < warp.metEpoch;
-  return epoch <= clocksOf(warp)[other];
-}
-
-static void raise(uint32_t &clock, uint32_t value) {
-  clock = std::max(clock, value);
-}
-
-void ptxsim::joinClocks(Block &block, const std::vector<uint32_t> &arrived,
-                        uint32_t released) {
-  if (!block.shadow || block.shadow->clocks.empty())
-    return;
-  size_t all = warpsInCluster(block);
-  uint32_t joined[maxWarpsInCluster];
-  std::fill(joined, joined + all, 0);
-  for (const Warp &warp : block.warps) {
-    if (!arrived[warp.index])
-      continue;
-    const uint32_t *seen = clocksOf(warp);
-    for (size_t u = 0; u < all; ++u)
-      raise(joined[u], seen[u]);
-    raise(joined[warpInCluster(warp)], warp.epoch);
+void ptxsim::prepareClocks(Block &block) {
+  std::vector<WarpClock> &clocks = block.shadow->clocks;
+  clocks.resize(block.warps.size());
+  for (Warp &warp : block.warps) {
+    warp.clock = &clocks[warp.index];
+    warp.clock->seen.reset(warpsInCluster(block));
   }
-  for (const Warp &warp : block.warps)
-    if (released >> warp.index & 1)
-      for (size_t u = 0; u < all; ++u)
-        if (u != warpInCluster(warp))
-          raise(clocksOf(warp)[u], joined[u]);
-}
-
-void ptxsim::joinClusterClocks(Cluster &cluster) {
-  Block &first = cluster.blocks[0];
-  if (!first.shadow || first.shadow->clocks.empty())
-    return;
-  size_t all = warpsInCluster(first);
-  std::vector<uint32_t> joined = cluster.clusterArrivedEpochs;
-  for (const Block &block : cluster.blocks)
-    for (const Warp &warp : block.warps) {
-      for (size_t u = 0; u < all; ++u)
-        raise(joined[u], clocksOf(warp)[u]);
-      // What has exited counts as arrived.
-      if (!warp.live)
-        raise(joined[warpInCluster(warp)], warp.epoch);
-    }
-  for (const Block &block : cluster.blocks)
-    for (const Warp &warp : block.warps)
-      for (size_t u = 0; u < all; ++u)
-        if (u != warpInCluster(warp))
-          raise(clocksOf(warp)[u], joined[u]);
 }
 
 void ptxsim::resetClocks(Cluster &cluster) {
-  // Epochs go on from cluster to cluster, and all of the last is ordered
-  // before.
-  for (const Block &block : cluster.blocks)
-    if (block.shadow && !block.shadow->clocks.empty())
-      for (const Warp &warp : block.warps)
-        for (const Block &other : cluster.blocks)
-          for (const Warp &seen : other.warps)
-            clocksOf(warp)[warpInCluster(seen)] = seen.epoch - 1;
-}
-
-/// What is passed on at an offset of a block's shared memory.
-static std::vector<uint32_t> &clockAt(Block &block, uint32_t offset) {
-  std::vector<uint32_t> &clock = block.shadow->places[offset];
-  clock.resize(warpsInCluster(block), 0);
-  return clock;
-}
-
-/// Makes what a clock has part of what a warp has seen.
-static void see(Warp &warp, const uint32_t *clock) {
-  uint32_t *seen = clocksOf(warp);
-  for (size_t u = 0, all = warpsInCluster(*warp.block); u < all; ++u)
-    if (u != warpInCluster(warp))
-      raise(seen[u], clock[u]);
-    else
-      // Other lanes of the warp.
-      raise(warp.metEpoch, clock[u] + 1);
-}
-
-/// Makes what a warp has seen, and its own epochs up to `own`, part of a clock.
-static void passOn(const Warp &warp, uint32_t own, uint32_t *clock) {
-  const uint32_t *seen = clocksOf(warp);
-  for (size_t u = 0, all = warpsInCluster(*warp.block); u < all; ++u)
-    raise(clock[u], u == warpInCluster(warp) ? own : seen[u]);
-}
-
-/// The block whose shared memory an mbarrier lies in; null without the check.
-static Block *blockOf(Warp &warp, uint64_t barrier) {
-  Block *block = warp.block;
-  uint64_t rank = (barrier & 0xffffffff) >> sharedRankShift;
-  if (!hasClocks(*block) || rank > block->cluster->blocks.size())
-    return nullptr;
-  return rank ? &block->cluster->blocks[rank - 1] : block;
-}
-
-void ptxsim::releaseClock(Warp &warp, uint64_t barrier) {
-  Block *block = warp.asynchronous ? nullptr : blockOf(warp, barrier);
-  if (!block)
+  if (!cluster.blocks[0].warps[0].clock)
     return;
-  passOn(warp, warp.epoch,
-         clockAt(*block, uint32_t(barrier & sharedOffsetMask)).data());
-  ++warp.epoch;
+  cluster.places.clear();
+  cluster.clusterReleased.reset(0);
+  for (Block &block : cluster.blocks)
+    for (Warp &warp : block.warps) {
+      uint32_t epoch = warp.clock->epoch + 1;
+      VectorClock seen = std::move(warp.clock->seen);
+      *warp.clock = WarpClock();
+      warp.clock->epoch = epoch;
+      seen.reset(warpsInCluster(block));
+      warp.clock->seen = std::move(seen);
+    }
+  for (Block &block : cluster.blocks)
+    for (Warp &warp : block.warps)
+      for (const Block &other : cluster.blocks)
+        for (const Warp &seen : other.warps)
+          warp.clock->seen.raise(warpInCluster(seen), seen.clock->epoch - 1);
 }
 
-void ptxsim::acquireClock(Warp &warp, uint64_t barrier) {
-  Block *block = blockOf(warp, barrier);
-  if (!block)
+void ptxsim::meetLanes(Warp &warp, uint32_t lanes) {
+  WarpClock &clock = *warp.clock;
+  uint32_t before = clock.epoch++;
+  if (!(warp.live & ~lanes)) {
+    if (!clock.views.empty()) {
+      clock.views.joinTo(clock.seen, lanes);
+      clock.views.clear();
+    }
+    clock.seen.raise(warpInCluster(warp), before);
     return;
-  see(warp, clockAt(*block, uint32_t(barrier & sharedOffsetMask)).data());
-  // Lanes of the warp that have arrived are ordered as well.
-  warp.meet();
+  }
+  VectorClock met;
+  met.reset(clock.seen.size());
+  clock.views.joinTo(met, lanes);
+  met.raise(warpInCluster(warp), lanes, warp.live, before);
+  clock.views.drop(lanes);
+  clock.views.add(lanes, met);
 }
 
-void ptxsim::observe(Warp &warp, const Inst &inst, Block &block,
-                     uint32_t offset) {
+// Releases and acquires
+// -----------------------------------------------------------------------
+
+/// Passes on what lanes have taken in.
+static void passOn(VectorClock &clock, const Warp &warp, uint32_t lanes) {
+  clock.join(warp.clock->seen);
+  warp.clock->views.joinTo(clock, lanes);
+}
+
+/// The same, with what they have done themselves up to now.
+static void passOnAll(VectorClock &clock, const Warp &warp, uint32_t lanes) {
+  passOn(clock, warp, lanes);
+  if (warp.live & ~lanes)
+    clock.raise(warpInCluster(warp), lanes, warp.live, warp.clock->epoch);
+  else
+    clock.raise(warpInCluster(warp), warp.clock->epoch);
+}
+
+void ptxsim::endRelease(Warp &warp) {
+  if (warp.clock)
+    ++warp.clock->epoch;
+}
+
+void ptxsim::releaseTo(VectorClock &clock, Warp &warp, uint32_t lanes) {
+  if (!warp.clock)
+    return;
+  passOnAll(clock, warp, lanes);
+  endRelease(warp);
+}
+
+void ptxsim::releaseFenced(VectorClock &clock, Warp &warp, uint32_t lanes) {
+  if (!warp.clock)
+    return;
+  passOn(clock, warp, lanes);
+  for (uint32_t m = lanes; m; m &= m - 1)
+    clock.raise(warpInCluster(warp), m & -m, warp.live,
+                warp.clock->fencedWide[__builtin_ctz(m)]);
+}
+
+void ptxsim::acquireFrom(const VectorClock &clock, Warp &warp, uint32_t lanes) {
+  if (!warp.clock)
+    return;
+  if (warp.live & ~lanes)
+    warp.clock->views.add(lanes, clock);
+  else
+    warp.clock->seen.join(clock);
+}
+
+// Places
+// -----------------------------------------------------------------------
+
+/// What is released to the warp's own block, whatever the scope.
+static VectorClock &ownClock(Released &released, const Warp &warp) {
+  uint32_t blocks = warp.block->launch->clusterBlocks;
+  if (blocks == 1)
+    return released.wide;
+  released.byBlock.resize(blocks);
+  return released.byBlock[warp.block->rank];
+}
+
+/// A release by a lane; `isWide` where its scope reaches other blocks.
+static void releaseAt(Released &to, Warp &warp, unsigned lane, bool isWide) {
+  VectorClock &own = ownClock(to, warp);
+  passOnAll(own, warp, 1u << lane);
+  if (isWide && &own != &to.wide)
+    passOnAll(to.wide, warp, 1u << lane);
+}
+
+/// The same by a relaxed access behind a fence.
+static void releaseFencedAt(Released &to, Warp &warp, unsigned lane,
+                            bool isWide) {
+  auto pass = [&](VectorClock &clock, uint32_t epoch) {
+    if (!epoch)
+      return;
+    passOn(clock, warp, 1u << lane);
+    clock.raise(warpInCluster(warp), 1u << lane, warp.live, epoch);
+  };
+  VectorClock &own = ownClock(to, warp);
+  pass(own, warp.clock->fenced[lane]);
+  if (isWide && &own != &to.wide)
+    pass(to.wide, warp.clock->fencedWide[lane]);
+}
+
+/// What an access observes, for the lane's next fence or at once.
+static void take(Released &from, Warp &warp, uint32_t lanes, bool isWide,
+                 bool acquires) {
+  VectorClock &own = ownClock(from, warp);
+  bool others = isWide && &own != &from.wide;
+  if (acquires) {
+    acquireFrom(own, warp, lanes);
+    if (others)
+      acquireFrom(from.wide, warp, lanes);
+    return;
+  }
+  warp.clock->observed.add(lanes, own);
+  if (others)
+    warp.clock->observedWide.add(lanes, from.wide);
+}
+
+void ptxsim::arriveClock(Warp &warp, const Inst &inst, unsigned lane,
+                         uint64_t barrier) {
+  if (!warp.clock || warp.asynchronous)
+    return;
+  Released &to = warp.block->cluster->places.at(barrier).arriving;
+  bool isWide = !(inst.flags & MbarrierOfBlock);
+  if (inst.flags & MbarrierRelaxed)
+    releaseFencedAt(to, warp, lane, isWide);
+  else
+    releaseAt(to, warp, lane, isWide);
+}
+
+void ptxsim::completeClock(Warp &warp, uint64_t barrier) {
+  if (!warp.clock)
+    return;
+  ReleasePlaces::Place *place = warp.block->cluster->places.find(barrier);
+  if (!place)
+    return;
+  place->released.join(place->arriving);
+  place->arriving = Released();
+}
+
+void ptxsim::waitClock(Warp &warp, const Inst &inst, uint32_t lanes,
+                       uint64_t barrier) {
+  if (!warp.clock)
+    return;
+  if (ReleasePlaces::Place *place = warp.block->cluster->places.find(barrier))
+    take(place->released, warp, lanes, !(inst.flags & MbarrierOfBlock),
+         !(inst.flags & MbarrierRelaxed));
+}
+
+void ptxsim::observe(Warp &warp, const Inst &inst, unsigned lane,
+                     uint64_t address) {
   // Most atomics pass nothing on.
-  auto it = block.shadow->places.find(offset);
-  if (it == block.shadow->places.end())
+  if (ReleasePlaces::Place *place = warp.block->cluster->places.find(address))
+    take(place->released, warp, 1u << lane, !(inst.flags & AccessOfBlock),
+         inst.flags & AccessAcquire);
+}
+
+void ptxsim::publish(Warp &warp, const Inst &inst, unsigned lane,
+                     uint64_t address) {
+  bool isWide = !(inst.flags & AccessOfBlock);
+  ReleasePlaces &places = warp.block->cluster->places;
+  if (inst.flags & AccessRelease) {
+    releaseAt(places.at(address).released, warp, lane, isWide);
+    endRelease(warp);
+  } else if (warp.clock->fenced[lane]) {
+    releaseFencedAt(places.at(address).released, warp, lane, isWide);
+  }
+}
+
+void ptxsim::fenceHandler(Warp &warp, const Inst &inst, uint32_t mask) {
+  if (!warp.clock)
     return;
-  const std::vector<uint32_t> &clock = it->second;
-  uint32_t *observed = observedBy(warp);
-  for (size_t u = 0; u < clock.size(); ++u)
-    raise(observed[u], clock[u]);
-  if (inst.flags & AccessAcquire)
-    see(warp, clock.data());
-}
-
-void ptxsim::publish(Warp &warp, const Inst &inst, Block &block,
-                     uint32_t offset) {
-  uint32_t own = &block == warp.block ? warp.fencedEpoch : warp.wideFencedEpoch;
-  if (inst.flags & AccessRelease)
-    own = warp.epoch++;
-  if (own)
-    passOn(warp, own, clockAt(block, offset).data());
-}
-
-/// Lanes are not told apart: a fence of one is one of its warp.
-void ptxsim::fenceHandler(Warp &warp, const Inst &inst, uint32_t) {
-  warp.fencedEpoch = warp.epoch++;
-  if (inst.flags & FenceWide)
-    warp.wideFencedEpoch = warp.fencedEpoch;
-  if (hasClocks(*warp.block))
-    see(warp, observedBy(warp));
+  noteFence(warp, inst);
+  WarpClock &clock = *warp.clock;
+  bool isWide = inst.flags & FenceCluster;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = unsigned(__builtin_ctz(m));
+    clock.fenced[lane] = clock.epoch;
+    if (isWide)
+      clock.fencedWide[lane] = clock.epoch;
+    VectorClock taken;
+    clock.observed.joinTo(taken, 1u << lane);
+    if (isWide)
+      clock.observedWide.joinTo(taken, 1u << lane);
+    acquireFrom(taken, warp, 1u << lane);
+  }
+  ++clock.epoch;
+  clock.observed.drop(mask);
+  if (isWide)
+    clock.observedWide.drop(mask);
 }

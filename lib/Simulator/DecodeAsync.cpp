@@ -281,6 +281,10 @@ void decodeMbarrier(Statement &s) {
   bool expects = arrives && s.take("expect_tx");
   bool noComplete = arrives && s.take("noComplete");
   bool parity = s.take("parity");
+  // Without a scope it is the block's by the manual, but an arrival at another
+  // block's barrier is made so everywhere, and is relied upon.
+  uint8_t order = uint8_t((s.has("relaxed") ? MbarrierRelaxed : 0) |
+                          (s.has("cta") ? MbarrierOfBlock : 0));
   s.takeScopeAndSemantics();
   bool remote = s.take("shared::cluster");
   s.takeOneOf({"shared::cta", "shared"});
@@ -309,7 +313,7 @@ void decodeMbarrier(Statement &s) {
     s.inst.b = parity ? s.src(2, Type::U32) : s.src(2, Type::B64);
     if (s.numOperands() == 4)
       s.src(3, Type::U32);
-    s.inst.flags = parity ? MbarrierParity : 0;
+    s.inst.flags = uint8_t((parity ? MbarrierParity : 0) | order);
     s.inst.flow = Flow::MayYield;
     s.emit(InstClass::Barrier, mbarrierWaitHandler);
     return;
@@ -331,7 +335,7 @@ void decodeMbarrier(Statement &s) {
   if (k + 1 < s.numOperands())
     s.inst.b = s.src(k + 1, Type::U32);
   s.inst.flags = uint8_t((noComplete ? MbarrierNoComplete : 0) |
-                         (drops ? MbarrierDrop : 0));
+                         (drops ? MbarrierDrop : 0) | order);
   s.emit(InstClass::Barrier, mbarrierHandler);
 }
 

@@ -3,6 +3,7 @@
 // Loads, stores, atomics, prefetches and fences.
 #include "Barriers.h"
 #include "Checks.h"
+#include "Clocks.h"
 #include "Decoder.h"
 #include "Handlers.h"
 
@@ -46,6 +47,10 @@ void takeOrder(Statement &s) {
     s.inst.flags |= AccessAcquire;
   if (both || s.has("release"))
     s.inst.flags |= AccessRelease;
+  if (s.has("cta"))
+    s.inst.flags |= AccessOfBlock;
+  else if (s.has("cluster"))
+    s.inst.flags |= AccessOfCluster;
   s.takeScopeAndSemantics();
 }
 
@@ -268,7 +273,8 @@ void decodeFence(Statement &s) {
   bool global = s.take("global");
   bool cta = s.take("shared::cta"), cluster = s.take("shared::cluster");
   // Which other blocks may observe it.
-  bool wide = s.has("cluster") || s.has("gpu") || s.has("sys") || s.has("gl");
+  bool device = s.has("gpu") || s.has("sys") || s.has("gl");
+  bool wide = device || s.has("cluster");
   s.takeScopeAndSemantics();
   s.takeOneOf({"gl"});
   s.expectOperands(0);
@@ -278,8 +284,9 @@ void decodeFence(Statement &s) {
                            (anySpace || !global ? FenceShared : 0));
   else if (init)
     s.inst.flags = FenceInit;
-  else if (wide)
-    s.inst.flags = FenceWide;
+  else
+    s.inst.flags =
+        uint8_t((wide ? FenceCluster : 0) | (device ? FenceDevice : 0));
   s.emit(InstClass::Barrier, async || init ? proxyFenceHandler
                              : proxy       ? nothingHandler
                                            : fenceHandler);

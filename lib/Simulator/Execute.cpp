@@ -117,6 +117,7 @@ private:
   bool control(const Inst &inst, uint32_t &pc, uint32_t &mask, uint32_t active);
   void collective(const Inst &inst, uint32_t pc, uint32_t active);
   void warpBarrier(const Inst &inst, uint32_t pc, uint32_t active);
+  void leaveWarpBarrier(uint32_t pc, uint32_t set);
   void splitByValue(const uint32_t *targets, uint32_t lanes);
   void observe(const Inst &inst, uint32_t pc, uint32_t mask, uint32_t active);
 
@@ -388,7 +389,7 @@ void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
       waiting |= here;
     } else {
       inst.fn(warp, inst, here);
-      warp.meet();
+      warp.meet(here);
       done |= here;
     }
   }
@@ -396,14 +397,31 @@ void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
   putGroup(warp, pc, waiting, LaneGroup::AtCollective);
 }
 
-/// bar.warp.sync: the lanes of a mask may come from different instructions.
+/// bar.warp.sync: the lanes of a mask may come from different instructions, and
+/// lanes that come together may name different masks.
 void Turn::warpBarrier(const Inst &inst, uint32_t pc, uint32_t active) {
   putGroup(warp, pc, active, LaneGroup::AtCollective);
-  // putGroup may have merged; look at every group that waits at one.
+  const uint32_t *members = warp.reg<uint32_t>(inst.a);
+  while (active) {
+    uint32_t set = members[__builtin_ctz(active)], here = 0;
+    for (uint32_t m = active; m; m &= m - 1) {
+      unsigned l = unsigned(__builtin_ctz(m));
+      here |= uint32_t(members[l] == set) << l;
+    }
+    active &= ~here;
+    if (here & ~set && warp.block->launch->tools & SyncCheck)
+      report(warp, inst, unsigned(__builtin_ctz(here & ~set)), SyncCheck,
+             "bad-member-mask",
+             "the member mask does not name the lane that executes it");
+    leaveWarpBarrier(pc, set);
+  }
+}
+
+/// Lets the lanes of a mask go on if all of them wait at a bar.warp.sync.
+void Turn::leaveWarpBarrier(uint32_t pc, uint32_t set) {
   auto membersOf = [&](const LaneGroup &group, unsigned lane) {
     return warp.reg<uint32_t>(code[group.pc].a)[lane];
   };
-  uint32_t first = warp.reg<uint32_t>(inst.a)[__builtin_ctz(active)];
   uint32_t arrived = 0;
   for (unsigned g = 0; g < warp.numGroups; ++g) {
     LaneGroup &group = warp.groups[g];
@@ -414,16 +432,12 @@ void Turn::warpBarrier(const Inst &inst, uint32_t pc, uint32_t active) {
     group.state = LaneGroup::AtCollective;
     for (uint32_t m = group.mask; m; m &= m - 1) {
       unsigned l = unsigned(__builtin_ctz(m));
-      arrived |= uint32_t(membersOf(group, l) == first) << l;
+      arrived |= uint32_t(membersOf(group, l) == set) << l;
     }
   }
-  if (active & ~first && warp.block->launch->tools & SyncCheck)
-    report(warp, inst, unsigned(__builtin_ctz(active & ~first)), SyncCheck,
-           "bad-member-mask",
-           "the member mask does not name the lane that executes it");
-  if (first & warp.live & ~arrived)
+  if (set & warp.live & ~arrived)
     return;
-  warp.meet();
+  warp.meet(arrived);
   struct Moved {
     uint32_t pc, mask;
   } moved[32];

@@ -37,7 +37,10 @@ enum : uint8_t {
   AccessStrong = 4,
   /// Orders what comes behind it, or what came before it.
   AccessAcquire = 8,
-  AccessRelease = 16
+  AccessRelease = 16,
+  /// Its scope reaches no other block, or no other cluster.
+  AccessOfBlock = 32,
+  AccessOfCluster = 64
 };
 
 /// Host memory behind `bytes` at an address, null if there is none; then the

@@ -26,6 +26,7 @@ struct Inst;
 struct Block;
 struct Worker;
 struct Program;
+struct WarpClock;
 
 using Handler = void (*)(Warp &warp, const Inst &inst, uint32_t mask);
 
@@ -102,6 +103,8 @@ struct AccessRange {
   void *cells = nullptr;
 };
 
+void meetLanes(Warp &warp, uint32_t lanes);
+
 struct Warp {
   char *regs = nullptr;
   const char *params = nullptr;
@@ -126,17 +129,17 @@ struct Warp {
   const char *storeData = nullptr;
   /// Changes of memory by stores and atomics, to tell spinning from progress.
   uint64_t modifications = 0;
-  /// For the race check: counts rendezvous and releases of the warp; what
-  /// happened before `metEpoch` is ordered before what its other lanes do; and
-  /// which epoch the last fence has ended, and the last that other blocks may
-  /// observe.
-  uint32_t epoch = 1, metEpoch = 1, fencedEpoch = 0, wideFencedEpoch = 0;
+  /// What it has seen (Clocks.cpp); null without the race check.
+  WarpClock *clock = nullptr;
   unsigned numGroups = 0;
   unsigned rotation = 0;
   LaneGroup groups[32];
 
-  /// All lanes have met.
-  PTXSIM_INLINE void meet() { metEpoch = ++epoch; }
+  /// Lanes have met.
+  PTXSIM_INLINE void meet(uint32_t lanes) {
+    if (clock)
+      meetLanes(*this, lanes);
+  }
 
   template <typename T> PTXSIM_INLINE T *reg(uint32_t slot) {
     return reinterpret_cast<T *>(regs + slot);

@@ -4,6 +4,9 @@
 #include "Async.h"
 #include "AsyncHandlers.h"
 #include "Checks.h"
+#include "Clocks.h"
+
+#include <utility>
 
 using namespace ptxsim;
 
@@ -47,11 +50,12 @@ bool load(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
   return false;
 }
 
-void advance(Barrier &barrier) {
+void advance(Warp &warp, uint64_t address, Barrier &barrier) {
   if (barrier.pending || barrier.bytes)
     return;
   barrier.phase ^= 1;
   barrier.pending = barrier.expected;
+  completeClock(warp, address);
 }
 
 uint64_t token(const Barrier &barrier) {
@@ -59,8 +63,6 @@ uint64_t token(const Barrier &barrier) {
   memcpy(&bits, &barrier, 8);
   return bits;
 }
-
-void release(Warp &warp, uint64_t address) { releaseClock(warp, address); }
 
 } // namespace
 
@@ -71,7 +73,7 @@ void ptxsim::completeTransaction(Warp &warp, const Inst &inst, unsigned lane,
   if (!load(warp, inst, lane, address, barrier, place))
     return;
   barrier.bytes -= int64_t(bytes);
-  advance(barrier);
+  advance(warp, address, barrier);
   memcpy(place, &barrier, 8);
 }
 
@@ -89,8 +91,8 @@ void ptxsim::arriveOnBarrier(Warp &warp, const Inst &inst, unsigned lane,
     count = uint32_t(barrier.pending);
   }
   barrier.pending -= count;
-  release(warp, address);
-  advance(barrier);
+  arriveClock(warp, inst, lane, address);
+  advance(warp, address, barrier);
   memcpy(place, &barrier, 8);
 }
 
@@ -140,7 +142,7 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
       break;
     case MbarrierCompleteTx:
       barrier.bytes -= value;
-      advance(barrier);
+      advance(w, address, barrier);
       break;
     case MbarrierArriveExpectTx:
       barrier.bytes += value;
@@ -158,8 +160,8 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
       barrier.pending -= value;
       if (i.flags & MbarrierDrop)
         barrier.expected -= value;
-      release(w, address);
-      advance(barrier);
+      arriveClock(w, i, l, address);
+      advance(w, address, barrier);
       break;
     default:
       break;
@@ -168,11 +170,13 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
     if (i.dst != noSlot)
       w.reg<uint64_t>(i.dst)[l] = before;
   }
+  endRelease(w);
 }
 
 /// test_wait and try_wait: whether the phase has completed.
 void ptxsim::mbarrierWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
-  uint32_t done = 0;
+  uint32_t done = 0, same = 0;
+  uint64_t last = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
     uint64_t address = absoluteShared(*w.block, laneAddress(w, i, l));
@@ -189,9 +193,15 @@ void ptxsim::mbarrierWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
     }
     if (barrier.phase != phase) {
       done |= 1u << l;
-      acquireClock(w, address);
+      // Lanes that wait for one barrier do so as one.
+      if (address != last && same)
+        waitClock(w, i, std::exchange(same, 0), last);
+      last = address;
+      same |= 1u << l;
     }
   }
+  if (same)
+    waitClock(w, i, same, last);
   w.setPred(i.dst, done, mask);
   // Whoever has to wait lets others run.
   if (done != mask)

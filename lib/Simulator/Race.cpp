@@ -8,6 +8,7 @@
 // the same value are let pass.
 #include "Async.h"
 #include "Checks.h"
+#include "Clocks.h"
 
 #include <algorithm>
 
@@ -83,7 +84,7 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
         isOrdered(warp, lane, cell.readThread[0], cell.readEpoch[0]);
     unsigned k = firstOrdered ? 0 : 1;
     cell.readThread[k] = self;
-    cell.readEpoch[k] = warp.epoch;
+    cell.readEpoch[k] = warp.clock->epoch;
     if (k == 0)
       cell.readEpoch[1] = 0;
     cell.readPc = pc;
@@ -91,7 +92,7 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
     return;
   }
   cell.writeThread = self;
-  cell.writeEpoch = warp.epoch;
+  cell.writeEpoch = warp.clock->epoch;
   cell.writePc = pc;
   cell.writeStrong = strong;
   cell.readEpoch[0] = cell.readEpoch[1] = 0;
@@ -122,7 +123,7 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
   bool forget = warp.asynchronous && mode != AccessMode::Read;
   bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode);
   if (passesOn && mode != AccessMode::Write)
-    observe(warp, inst, block, offset);
+    observe(warp, inst, lane, sharedAddressOf(block, offset));
   for (uint32_t at = offset, end = offset + bytes; at < end;) {
     uint32_t word = at / 4;
     uint32_t upTo = std::min(end, word * 4 + 4);
@@ -153,7 +154,7 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
     at = upTo;
   }
   if (passesOn && mode != AccessMode::Read)
-    publish(warp, inst, block, offset);
+    publish(warp, inst, lane, sharedAddressOf(block, offset));
 }
 
 // Global memory
@@ -174,16 +175,44 @@ void GlobalRaces::forget(const Allocation &allocation) {
   lastCells = nullptr;
 }
 
-/// An access of `block` at `time` happened before: the block has since made a
-/// strong access, and block `now` a later one. A fence alone orders nothing:
-/// something must be passed from one block to the other.
-bool GlobalRaces::ordered(uint32_t block, uint32_t time, uint32_t now) const {
-  auto released = strongTimes.find(block), acquired = strongTimes.find(now);
-  if (released == strongTimes.end() || acquired == strongTimes.end())
+bool GlobalRaces::sameCluster(uint32_t a, uint32_t b) const {
+  auto clusterOf = [&](uint64_t block, uint64_t *index) {
+    index[0] = block % grid.x / cluster.x;
+    index[1] = block / grid.x % grid.y / cluster.y;
+    index[2] = block / grid.x / grid.y / cluster.z;
+  };
+  uint64_t ofA[3], ofB[3];
+  clusterOf(a - 1, ofA);
+  clusterOf(b - 1, ofB);
+  return std::equal(ofA, ofA + 3, ofB);
+}
+
+/// An access of `block` at `time` happened before: the block has since released
+/// it, by an access that does so or by a fence and a strong access, and block
+/// `now` has made a strong access later. A fence alone orders nothing:
+/// something must be passed from one block to the other. Threads are not told
+/// apart. What was strong itself needs no fence: an ordinary load of what
+/// others update by atomics is where loops around a compare-and-swap begin.
+bool GlobalRaces::ordered(uint32_t block, uint32_t time, bool wasStrong,
+                          uint32_t now) const {
+  const auto &signals =
+      sameCluster(block, now) ? clusterSignals : deviceSignals;
+  auto released = signals.find(block), acquired = signals.find(now);
+  if (released == signals.end() || acquired == signals.end() ||
+      acquired->second.strong.empty())
     return false;
-  auto it =
-      std::upper_bound(released->second.begin(), released->second.end(), time);
-  return it != released->second.end() && acquired->second.back() > *it;
+  uint32_t last = acquired->second.strong.back();
+  if (wasStrong) {
+    const std::vector<uint32_t> &strong = released->second.strong;
+    auto it = std::upper_bound(strong.begin(), strong.end(), time);
+    return it != strong.end() && last > *it;
+  }
+  const std::vector<Signals::Release> &releases = released->second.releases;
+  auto it = std::upper_bound(releases.begin(), releases.end(), time,
+                             [](uint32_t t, const Signals::Release &release) {
+                               return t < release.fence;
+                             });
+  return it != releases.end() && last > it->strong;
 }
 
 bool GlobalRaces::conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
@@ -193,9 +222,9 @@ bool GlobalRaces::conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
       return false;
     // Of several readers not all are known: only without any ordering at all
     // is it certain.
-    bool isOrdered = who == severalBlocks
-                         ? !strongTimes.empty()
-                         : ordered(who, time & ~strongBit, self);
+    bool isOrdered = who == severalBlocks ? !clusterSignals.empty()
+                                          : ordered(who, time & ~strongBit,
+                                                    time & strongBit, self);
     if (!isOrdered)
       other = who;
     return !isOrdered;
@@ -237,7 +266,7 @@ void ptxsim::raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
     races.lastAllocation = &allocation;
     races.lastCells = shadow.cells;
   }
-  bool strong = isStrong(warp, inst, mode);
+  bool strong = isStrong(warp, inst, mode) && !(inst.flags & AccessOfBlock);
   uint32_t self = uint32_t(warp.block->linear + 1);
   uint64_t first = (address - allocation.begin) / races.unit;
   uint64_t last = (address + bytes - 1 - allocation.begin) / races.unit;
@@ -365,13 +394,34 @@ bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
   }
 }
 
-void ptxsim::noteStrong(Warp &warp) {
-  Launch &launch = *warp.block->launch;
-  if (!launch.globalRaces)
+void ptxsim::noteStrong(Warp &warp, const Inst &inst) {
+  GlobalRaces *races = warp.block->launch->globalRaces.get();
+  if (!races || inst.flags & AccessOfBlock)
     return;
-  GlobalRaces &races = *launch.globalRaces;
-  std::vector<uint32_t> &times =
-      races.strongTimes[uint32_t(warp.block->linear + 1)];
-  times.push_back(++races.clock);
-  ++races.clock;
+  uint32_t now = ++races->clock;
+  ++races->clock;
+  auto note = [&](GlobalRaces::Signals &signals) {
+    if (inst.flags & AccessRelease)
+      signals.fence = now;
+    signals.strong.push_back(now);
+    if (signals.fence && (signals.releases.empty() ||
+                          signals.releases.back().fence < signals.fence))
+      signals.releases.push_back({signals.fence, now});
+  };
+  uint32_t block = uint32_t(warp.block->linear + 1);
+  note(races->clusterSignals[block]);
+  if (!(inst.flags & AccessOfCluster))
+    note(races->deviceSignals[block]);
+}
+
+void ptxsim::noteFence(Warp &warp, const Inst &inst) {
+  GlobalRaces *races = warp.block->launch->globalRaces.get();
+  if (!races || !(inst.flags & FenceCluster))
+    return;
+  uint32_t now = ++races->clock;
+  ++races->clock;
+  uint32_t block = uint32_t(warp.block->linear + 1);
+  races->clusterSignals[block].fence = now;
+  if (inst.flags & FenceDevice)
+    races->deviceSignals[block].fence = now;
 }

@@ -5,6 +5,7 @@
 // next, so that blocks may wait for each other.
 #include "Async.h"
 #include "Checks.h"
+#include "Clocks.h"
 #include "Handlers.h"
 #include "Stack.h"
 #include "State.h"
@@ -338,8 +339,6 @@ void Runner::beginBlock(Block &block) {
     uint32_t first = warp.index * 32;
     uint32_t lanes = std::min(32u, launch.threadsPerBlock - first);
     warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
-    warp.meet();
-    warp.fencedEpoch = warp.wideFencedEpoch = 0;
     warp.yield = false;
     warp.rotation = 0;
     warp.numGroups = 1;
@@ -368,7 +367,6 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
   cluster.instructions = 0;
   cluster.clusterArrivedLanes.assign(
       size_t(launch.clusterBlocks) * launch.warpsPerBlock, 0);
-  cluster.clusterArrivedEpochs.assign(cluster.clusterArrivedLanes.size(), 0);
   for (Block &block : cluster.blocks) {
     uint32_t rank = block.rank;
     block.index = {origin.x + rank % dim.x, origin.y + rank / dim.x % dim.y,

@@ -7,6 +7,7 @@
 
 #include "Memory.h"
 #include "Program.h"
+#include "VectorClock.h"
 #include "kvcache/Simulator/Device.h"
 
 #include <atomic>
@@ -50,6 +51,8 @@ struct NamedBarrier {
   bool isReduction = false;
   uint32_t trueCount = 0;
   uint32_t lanesCount = 0;
+  /// For the race check: what its arrivals have released.
+  VectorClock released;
 };
 
 struct SharedShadow;
@@ -97,11 +100,11 @@ struct Cluster {
   bool spins = false;
   uint64_t spinsSince = 0;
   /// barrier.cluster: lanes arrived, per warp of the cluster.
-  uint64_t clusterArrived = 0;
-  uint64_t clusterPhase = 0;
   std::vector<uint32_t> clusterArrivedLanes;
-  /// For the race check: the last epoch of each warp that its arrival orders.
-  std::vector<uint32_t> clusterArrivedEpochs;
+  /// For the race check: what these have released, and what strong accesses
+  /// and mbarriers have.
+  VectorClock clusterReleased;
+  ReleasePlaces places;
   uint64_t instructions = 0;
 };
 

@@ -179,7 +179,7 @@ void ptxsim::wgmmaCommitHandler(Warp &w, const Inst &, uint32_t) {
   ++state.wgmma[w.index].group;
 }
 
-void ptxsim::wgmmaWaitHandler(Warp &w, const Inst &i, uint32_t) {
+void ptxsim::wgmmaWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
   AsyncState &state = asyncOf(*w.block);
   state.wgmma.resize(w.block->warps.size());
   WarpProducts &products = state.wgmma[w.index];
@@ -189,4 +189,6 @@ void ptxsim::wgmmaWaitHandler(Warp &w, const Inst &i, uint32_t) {
     products.pending.pop_front();
     perform(p);
   }
+  // What the products have read was read for all lanes.
+  w.meet(mask);
 }

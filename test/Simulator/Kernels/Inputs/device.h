@@ -89,7 +89,9 @@ enum Fault {
   BadMask,
   NoWait,
   NotAtomic,
-  Divergent
+  Divergent,
+  Narrow,
+  NoFence
 };
 
 /// A kernel of one of the faults.

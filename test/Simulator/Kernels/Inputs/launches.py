@@ -189,3 +189,18 @@ def check_say(text, x=x):
 
 
 LAUNCHES["say"] = Launch("2", "32", [x], check_say)
+
+x = integers(-100, 100, 32)
+for name in ("hand_over", "wait_one", "flag"):
+    LAUNCHES[name] = Launch("1", "64", [x, Out("s32[32]")], same(x[::-1]))
+LAUNCHES["far_flag"] = Launch("1", "64", [x, Out("s32[1]", zero=True), Out("s32[32]")],
+                              same(x[::-1]))
+x = integers(-100, 100, 3, 32)
+LAUNCHES["refill"] = Launch("1", "64", [x, Out("s32[3,32]")], same(x[:, ::-1]))
+x = integers(-100, 100, 4, 2, 16)
+LAUNCHES["halves"] = Launch("1", "32", [x, Out("s32[32]")], same(x.sum(0)[:, ::-1]))
+LAUNCHES["announce"] = Launch(
+    "2", "64", [Out("s32[64]"), Out("s32[1]", zero=True), Out("s32[64]")],
+    same(3 * np.arange(64)[::-1]))
+x = integers(-100, 100, 3, 64)
+LAUNCHES["tally"] = Launch("3", "64", [x, Out("s32[1]", zero=True)], same(x.sum()))

@@ -1,0 +1,218 @@
+// Order between lanes, warps and blocks: what one lane passes on, and to whom.
+//
+// REQUIRES: clang, ml-dtypes
+// RUN: %clang_cuda -O2 -gline-tables-only -I %S/Inputs -o %t.ptx %s
+// RUN: %python %S/Inputs/check.py %s %t.ptx %t.d
+// RUN: %if long %{ %python %S/Inputs/check.py %s %t.ptx %t.d 40 %}
+// RUN: %if nvcc %{ %nvcc -ptx -arch=sm_90a -lineinfo -std=c++17 -O2 -I %S/Inputs -o %t.nvcc.ptx %s %}
+// RUN: %if nvcc %{ %python %S/Inputs/check.py %s %t.nvcc.ptx %t.d %}
+#include "device.h"
+
+#ifdef __NVCC__
+#define ASM_API __device__ __forceinline__
+#else
+#define ASM_API DEVICE_API
+#endif
+
+ASM_API void init(unsigned long long *barrier, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(sharedAddress(barrier)),
+               "r"(count)
+               : "memory");
+}
+ASM_API void arrive(unsigned long long *barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(sharedAddress(barrier))
+               : "memory");
+}
+ASM_API void wait(unsigned long long *barrier, int parity) {
+  asm volatile("{\n .reg .pred p;\n"
+               "again:\n mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+               " @!p bra again;\n}" ::"r"(sharedAddress(barrier)),
+               "r"(parity)
+               : "memory");
+}
+ASM_API void release(int *flag, int value) {
+  asm volatile("st.release.cta.shared.s32 [%0], %1;" ::"r"(sharedAddress(flag)), "r"(value)
+               : "memory");
+}
+ASM_API int acquire(int *flag) {
+  int value;
+  asm volatile("ld.acquire.cta.shared.s32 %0, [%1];"
+               : "=r"(value)
+               : "r"(sharedAddress(flag))
+               : "memory");
+  return value;
+}
+
+// One lane arrives for its warp.
+template <int F> __device__ void hand_over_body(const int *in, int *out) {
+  __shared__ unsigned long long full;
+  __shared__ int s[32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0)
+    init(&full, 1);
+  __syncthreads();
+  if (t < 32) {
+    s[lane] = in[lane];
+    if (F != NoSync)
+      __syncwarp();
+    if (lane == 0)
+      arrive(&full);
+  } else {
+    wait(&full, 0);
+    out[lane] = s[31 - lane]; //! hand_over_no_sync: racecheck, 0, -
+  }
+}
+KERNEL(hand_over, None, , (const int *in, int *out), (in, out))
+KERNEL(hand_over, NoSync, _no_sync, (const int *in, int *out), (in, out))
+
+// One lane waits for its warp.
+template <int F> __device__ void wait_one_body(const int *in, int *out) {
+  __shared__ unsigned long long full;
+  __shared__ int s[32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0)
+    init(&full, 32);
+  __syncthreads();
+  if (t < 32) {
+    s[lane] = in[lane];
+    arrive(&full);
+  } else {
+    if (lane == 0)
+      wait(&full, 0);
+    if (F != NoSync)
+      __syncwarp();
+    out[lane] = s[31 - lane]; //! wait_one_no_sync: racecheck, 0, -
+  }
+}
+KERNEL(wait_one, None, , (const int *in, int *out), (in, out))
+KERNEL(wait_one, NoSync, _no_sync, (const int *in, int *out), (in, out))
+
+// A buffer that is filled again once one lane says that its warp has read it.
+template <int F> __device__ void refill_body(const int *in, int *out) {
+  __shared__ unsigned long long full, empty;
+  __shared__ int s[32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0) {
+    init(&full, 32);
+    init(&empty, 1);
+  }
+  __syncthreads();
+  for (int k = 0; k < 3; ++k) {
+    if (t < 32) {
+      if (k)
+        wait(&empty, (k - 1) % 2);
+      s[lane] = in[k * 32 + lane]; //! refill_no_sync: racecheck, 0, -
+      arrive(&full);
+    } else {
+      wait(&full, k % 2);
+      out[k * 32 + lane] = s[31 - lane];
+      if (F != NoSync)
+        __syncwarp();
+      if (lane == 5)
+        arrive(&empty);
+    }
+  }
+}
+KERNEL(refill, None, , (const int *in, int *out), (in, out))
+KERNEL(refill, NoSync, _no_sync, (const int *in, int *out), (in, out))
+
+// A flag that one lane sets and one lane reads.
+template <int F> __device__ void flag_body(const int *in, int *out) {
+  __shared__ int ready;
+  __shared__ int s[32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0)
+    ready = 0;
+  __syncthreads();
+  if (t < 32) {
+    s[lane] = in[lane]; //! flag_no_wait: racecheck, 0, -
+    if (F != NoSync)
+      __syncwarp();
+    if (lane == 3)
+      release(&ready, 1);
+  } else {
+    if (lane == 7)
+      while (!acquire(&ready))
+        ;
+    if (F != NoWait)
+      __syncwarp();
+    out[lane] = s[31 - lane]; //! flag_no_sync: racecheck, 0, - //! flag_no_wait: racecheck initcheck, 0, -
+  }
+}
+KERNEL(flag, None, , (const int *in, int *out), (in, out))
+KERNEL(flag, NoSync, _no_sync, (const int *in, int *out), (in, out))
+KERNEL(flag, NoWait, _no_wait, (const int *in, int *out), (in, out))
+
+// Halves of a warp that meet by themselves.
+template <int F> __device__ void halves_body(const int *in, int *out) {
+  __shared__ int s[32];
+  int lane = threadIdx.x;
+  unsigned half = lane < 16 ? 0xffff : 0xffff0000;
+  int sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    s[lane] = in[k * 32 + lane]; //! halves_bad_mask: racecheck, 0, -
+    __syncwarp(half);
+    sum += s[F == BadMask ? lane ^ 31 : lane ^ 15]; //! halves_bad_mask: racecheck, 0, -
+    __syncwarp(half);
+  }
+  out[lane] = sum;
+}
+KERNEL(halves, None, , (const int *in, int *out), (in, out))
+KERNEL(halves, BadMask, _bad_mask, (const int *in, int *out), (in, out))
+
+// Another block waits for a flag in global memory.
+template <int F> __device__ void announce_body(int *data, int *flag, int *out) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    data[t] = 3 * t;
+    if (F == Narrow)
+      asm volatile("fence.acq_rel.cta;" ::: "memory");
+    else if (F != NoFence)
+      __threadfence();
+    __syncthreads();
+    if (t == 0)
+      *(volatile int *)flag = 1;
+  } else {
+    if (t == 0)
+      while (*(volatile int *)flag == 0)
+        ;
+    __syncthreads();
+    __threadfence();
+    out[t] = data[63 - t]; //! announce_narrow: racecheck, 1, - //! announce_no_fence: racecheck, 1, -
+  }
+}
+KERNEL(announce, None, , (int *data, int *flag, int *out), (data, flag, out))
+KERNEL(announce, Narrow, _narrow, (int *data, int *flag, int *out), (data, flag, out))
+KERNEL(announce, NoFence, _no_fence, (int *data, int *flag, int *out), (data, flag, out))
+
+// All blocks add to one sum.
+template <int F> __device__ void tally_body(const int *in, int *out) {
+  int v = in[blockIdx.x * 64 + threadIdx.x];
+  if (F == Narrow)
+    asm volatile("red.relaxed.cta.global.add.s32 [%0], %1;" ::"l"(out), "r"(v) : "memory"); //! tally_narrow: racecheck, -, -
+  else
+    asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" ::"l"(out), "r"(v) : "memory");
+}
+KERNEL(tally, None, , (const int *in, int *out), (in, out))
+KERNEL(tally, Narrow, _narrow, (const int *in, int *out), (in, out))
+
+// A flag in global memory orders what warps of a block do in shared memory.
+template <int F> __device__ void far_flag_body(const int *in, int *flag, int *out) {
+  __shared__ int s[32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t < 32) {
+    s[lane] = in[lane];
+    if (F != NoFence)
+      __threadfence();
+    __syncwarp();
+    if (lane == 0)
+      *(volatile int *)flag = 1;
+  } else {
+    while (*(volatile int *)flag == 0)
+      ;
+    __threadfence();
+    out[lane] = s[31 - lane]; //! far_flag_no_fence: racecheck, 0, -
+  }
+}
+KERNEL(far_flag, None, , (const int *in, int *flag, int *out), (in, flag, out))
+KERNEL(far_flag, NoFence, _no_fence, (const int *in, int *flag, int *out), (in, flag, out))
