@@ -361,9 +361,20 @@ int kvcacheDeviceGetNumFindings(kvcacheDevice handle, uint64_t *numFindings) {
                     });
 }
 
+/// Callers in C may give any number.
+static Status checkFormat(kvcacheFormat format) {
+  if (format == KVCACHE_TEXT || format == KVCACHE_JSON)
+    return {};
+  return Status::error("expected format to be KVCACHE_TEXT (0) or KVCACHE_JSON "
+                       "(1), got " +
+                       std::to_string(int(format)));
+}
+
 int kvcacheDeviceGetReports(kvcacheDevice handle, kvcacheFormat format,
                             char **text) {
   return withDevice(handle, [&](const std::shared_ptr<Device> &device) {
+    if (Status status = checkFormat(format); !status.ok())
+      return status;
     std::vector<ptxsim::Report> reports = device->reports();
     if (format == KVCACHE_JSON)
       return storeText(ptxsim::reportsToJson(reports), text);
@@ -377,6 +388,8 @@ int kvcacheDeviceGetReports(kvcacheDevice handle, kvcacheFormat format,
 int kvcacheDeviceGetCounters(kvcacheDevice handle, kvcacheFormat format,
                              char **text) {
   return withDevice(handle, [&](const std::shared_ptr<Device> &device) {
+    if (Status status = checkFormat(format); !status.ok())
+      return status;
     std::vector<KernelCounters> counters = device->counters();
     return storeText(format == KVCACHE_JSON ? countersJson(counters)
                                             : countersText(counters),

@@ -11,7 +11,6 @@
 #include "kvcache/Simulator/TensorMap.h"
 
 #include <deque>
-#include <map>
 
 namespace ptxsim {
 

@@ -88,6 +88,18 @@ static void passOnAll(VectorClock &clock, const Warp &warp, uint32_t lanes) {
     clock.raise(warpInCluster(warp), warp.clock->epoch);
 }
 
+/// With what each has done up to its last fence; nothing without one.
+static void passOnFenced(VectorClock &clock, const Warp &warp, uint32_t lanes,
+                         const uint32_t *fenced) {
+  for (uint32_t m = lanes; m; m &= m - 1) {
+    uint32_t epoch = fenced[__builtin_ctz(m)];
+    if (!epoch)
+      continue;
+    passOn(clock, warp, m & -m);
+    clock.raise(warpInCluster(warp), m & -m, warp.live, epoch);
+  }
+}
+
 void ptxsim::endRelease(Warp &warp) {
   if (warp.clock)
     ++warp.clock->epoch;
@@ -101,12 +113,8 @@ void ptxsim::releaseTo(VectorClock &clock, Warp &warp, uint32_t lanes) {
 }
 
 void ptxsim::releaseFenced(VectorClock &clock, Warp &warp, uint32_t lanes) {
-  if (!warp.clock)
-    return;
-  passOn(clock, warp, lanes);
-  for (uint32_t m = lanes; m; m &= m - 1)
-    clock.raise(warpInCluster(warp), m & -m, warp.live,
-                warp.clock->fencedWide[__builtin_ctz(m)]);
+  if (warp.clock)
+    passOnFenced(clock, warp, lanes, warp.clock->fencedWide);
 }
 
 void ptxsim::acquireFrom(const VectorClock &clock, Warp &warp, uint32_t lanes) {
@@ -130,27 +138,21 @@ static VectorClock &ownClock(Released &released, const Warp &warp) {
   return released.byBlock[warp.block->rank];
 }
 
-/// A release by a lane; `isWide` where its scope reaches other blocks.
-static void releaseAt(Released &to, Warp &warp, unsigned lane, bool isWide) {
+/// A release by lanes; `isWide` where its scope reaches other blocks.
+static void releaseAt(Released &to, Warp &warp, uint32_t lanes, bool isWide) {
   VectorClock &own = ownClock(to, warp);
-  passOnAll(own, warp, 1u << lane);
+  passOnAll(own, warp, lanes);
   if (isWide && &own != &to.wide)
-    passOnAll(to.wide, warp, 1u << lane);
+    passOnAll(to.wide, warp, lanes);
 }
 
-/// The same by a relaxed access behind a fence.
-static void releaseFencedAt(Released &to, Warp &warp, unsigned lane,
+/// The same by relaxed accesses behind a fence.
+static void releaseFencedAt(Released &to, Warp &warp, uint32_t lanes,
                             bool isWide) {
-  auto pass = [&](VectorClock &clock, uint32_t epoch) {
-    if (!epoch)
-      return;
-    passOn(clock, warp, 1u << lane);
-    clock.raise(warpInCluster(warp), 1u << lane, warp.live, epoch);
-  };
   VectorClock &own = ownClock(to, warp);
-  pass(own, warp.clock->fenced[lane]);
+  passOnFenced(own, warp, lanes, warp.clock->fenced);
   if (isWide && &own != &to.wide)
-    pass(to.wide, warp.clock->fencedWide[lane]);
+    passOnFenced(to.wide, warp, lanes, warp.clock->fencedWide);
 }
 
 /// What an access observes, for the lane's next fence or at once.
@@ -169,16 +171,16 @@ static void take(Released &from, Warp &warp, uint32_t lanes, bool isWide,
     warp.clock->observedWide.add(lanes, from.wide);
 }
 
-void ptxsim::arriveClock(Warp &warp, const Inst &inst, unsigned lane,
+void ptxsim::arriveClock(Warp &warp, const Inst &inst, uint32_t lanes,
                          uint64_t barrier) {
   if (!warp.clock || warp.asynchronous)
     return;
   Released &to = warp.block->cluster->places.at(barrier).arriving;
   bool isWide = !(inst.flags & MbarrierOfBlock);
   if (inst.flags & MbarrierRelaxed)
-    releaseFencedAt(to, warp, lane, isWide);
+    releaseFencedAt(to, warp, lanes, isWide);
   else
-    releaseAt(to, warp, lane, isWide);
+    releaseAt(to, warp, lanes, isWide);
 }
 
 void ptxsim::completeClock(Warp &warp, uint64_t barrier) {
@@ -213,10 +215,10 @@ void ptxsim::publish(Warp &warp, const Inst &inst, unsigned lane,
   bool isWide = !(inst.flags & AccessOfBlock);
   ReleasePlaces &places = warp.block->cluster->places;
   if (inst.flags & AccessRelease) {
-    releaseAt(places.at(address).released, warp, lane, isWide);
+    releaseAt(places.at(address).released, warp, 1u << lane, isWide);
     endRelease(warp);
   } else if (warp.clock->fenced[lane]) {
-    releaseFencedAt(places.at(address).released, warp, lane, isWide);
+    releaseFencedAt(places.at(address).released, warp, 1u << lane, isWide);
   }
 }
 

@@ -27,9 +27,10 @@ void acquireFrom(const VectorClock &clock, Warp &warp, uint32_t lanes);
 /// barrier.cluster.arrive.relaxed: what has been done before a fence.
 void releaseFenced(VectorClock &clock, Warp &warp, uint32_t lanes);
 
-/// An arrival of a lane at the mbarrier at a shared address, the end of its
+/// An arrival of lanes at the mbarrier at a shared address, the end of its
 /// phase, and a completed wait of lanes for one.
-void arriveClock(Warp &warp, const Inst &inst, unsigned lane, uint64_t barrier);
+void arriveClock(Warp &warp, const Inst &inst, uint32_t lanes,
+                 uint64_t barrier);
 void completeClock(Warp &warp, uint64_t barrier);
 void waitClock(Warp &warp, const Inst &inst, uint32_t lanes, uint64_t barrier);
 /// Behind the arrivals of an instruction.

@@ -91,7 +91,7 @@ void ptxsim::arriveOnBarrier(Warp &warp, const Inst &inst, unsigned lane,
     count = uint32_t(barrier.pending);
   }
   barrier.pending -= count;
-  arriveClock(warp, inst, lane, address);
+  arriveClock(warp, inst, 1u << lane, address);
   advance(warp, address, barrier);
   memcpy(place, &barrier, 8);
 }
@@ -107,6 +107,12 @@ void ptxsim::expectArrival(Warp &warp, const Inst &inst, unsigned lane,
 }
 
 void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t arriving = 0;
+  uint64_t last = 0;
+  auto arrive = [&] {
+    if (arriving)
+      arriveClock(w, i, std::exchange(arriving, 0), last);
+  };
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
     uint64_t address = absoluteShared(*w.block, laneAddress(w, i, l));
@@ -160,7 +166,13 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
       barrier.pending -= value;
       if (i.flags & MbarrierDrop)
         barrier.expected -= value;
-      arriveClock(w, i, l, address);
+      // Lanes that arrive at one barrier in one phase do so as one.
+      if (address != last)
+        arrive();
+      last = address;
+      arriving |= 1u << l;
+      if (!barrier.pending && !barrier.bytes)
+        arrive();
       advance(w, address, barrier);
       break;
     default:
@@ -170,6 +182,7 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
     if (i.dst != noSlot)
       w.reg<uint64_t>(i.dst)[l] = before;
   }
+  arrive();
   endRelease(w);
 }
 

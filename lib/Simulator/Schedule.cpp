@@ -23,6 +23,8 @@ using namespace ptxsim;
 static constexpr uint64_t turnBudget = 200000;
 /// Rounds without an event after which another cluster gets its chance.
 static constexpr unsigned idleRoundsAllowed = 4;
+/// Waiting of everyone that changes no memory is for ever if it takes longer.
+static constexpr std::chrono::seconds longestWait(2);
 static constexpr size_t maxResidentBytes = size_t(1) << 30;
 
 Block::Block() = default;
@@ -146,6 +148,14 @@ bool Runner::spinsForever(Cluster &cluster) {
     cluster.spinsSince = now;
   } else if ((cluster.stalledRounds & (cluster.stalledRounds - 1)) == 0) {
     cluster.stallState = state;
+  }
+  // A loop that reads a clock comes back to no state.
+  if (!cluster.onlyWaits || cluster.waitsAt != now) {
+    cluster.waitsAt = cluster.onlyWaits ? now : ~uint64_t(0);
+    cluster.waitsSince = Clock::now();
+  } else if (Clock::now() - cluster.waitsSince > longestWait) {
+    cluster.spins = true;
+    cluster.spinsSince = now;
   }
   bool alone =
       launch.numWorkers == 1 ||
@@ -364,6 +374,7 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
   cluster.idleRounds = 0;
   cluster.stalledRounds = 0;
   cluster.spins = false;
+  cluster.waitsAt = ~uint64_t(0);
   cluster.instructions = 0;
   cluster.clusterArrivedLanes.assign(
       size_t(launch.clusterBlocks) * launch.warpsPerBlock, 0);
@@ -405,7 +416,7 @@ bool Runner::round(Cluster &cluster) {
     for (size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[nextRandom(state) % i]);
   }
-  bool ran = false, waited = true;
+  bool ran = false, waited = true, onlyWaits = true;
   for (Warp *warp : order) {
     if (!isReady(*warp))
       continue;
@@ -417,6 +428,7 @@ bool Runner::round(Cluster &cluster) {
     TurnEnd end = runWarp(*warp, std::min(turnBudget, left));
     cluster.instructions += worker.warpInstructions - before;
     waited &= end == TurnEnd::Yielded;
+    onlyWaits &= worker.warpInstructions - before < std::min(turnBudget, left);
     if (launch.stop.load(std::memory_order_relaxed))
       return true;
   }
@@ -424,6 +436,7 @@ bool Runner::round(Cluster &cluster) {
   for (Block &block : cluster.blocks)
     cluster.done &= block.numFinished == block.warps.size();
   cluster.idleRounds = ran && waited ? cluster.idleRounds + 1 : 0;
+  cluster.onlyWaits = onlyWaits;
   return ran;
 }
 

@@ -11,6 +11,7 @@
 #include "kvcache/Simulator/Device.h"
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -99,6 +100,11 @@ struct Cluster {
   uint64_t stallState = 0;
   bool spins = false;
   uint64_t spinsSince = 0;
+  /// In the last round every warp that ran gave up its turn to wait; since when
+  /// all rounds were so, at how many modifications of memory.
+  bool onlyWaits = false;
+  std::chrono::steady_clock::time_point waitsSince;
+  uint64_t waitsAt = ~uint64_t(0);
   /// barrier.cluster: lanes arrived, per warp of the cluster.
   std::vector<uint32_t> clusterArrivedLanes;
   /// For the race check: what these have released, and what strong accesses

@@ -6,7 +6,7 @@
 // RUN: not ptxsim %t.ptx --kernel race --grid 1 --block 64 --tool all \
 // RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=RACE
 // RACE: racecheck: {{.*}} of shared memory races with a {{.*}} by thread
-// RACE: source {{.*}}checks.cu:[[#@LINE+50]]
+// RACE: source {{.*}}checks.cu:[[#@LINE+55]]
 //
 // RUN: ptxsim %t.ptx --kernel no_race --grid 1 --block 64 --tool all \
 // RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=CLEAN
@@ -29,6 +29,11 @@
 // RUN: not ptxsim %t.ptx --kernel forever --grid 1 --block 64 \
 // RUN:   --arg zero:-=s32[1] 2>&1 | FileCheck %s --check-prefix=FOREVER
 // FOREVER: kernel 'forever' failed: deadlock: a thread spins on a condition
+//
+// A loop that looks at the time as well.
+// RUN: not ptxsim %t.ptx --kernel forever_timed --grid 1 --block 64 \
+// RUN:   --arg zero:-=s32[1] 2>&1 | FileCheck %s --check-prefix=TIMED
+// TIMED: kernel 'forever_timed' failed: deadlock: a thread spins on a condition
 //
 // RUN: not ptxsim %t.ptx --kernel unwritten --grid 1 --block 32 \
 // RUN:   --tool initcheck --arg out:-=s32[32] 2>&1 | \
@@ -96,6 +101,15 @@ __global__ void deadlock(int *out) {
 __global__ void forever(volatile int *flag) {
   while (*flag == 0)
     ;
+}
+
+__global__ void forever_timed(volatile int *flag) {
+  unsigned long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  while (*flag == 0) {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    asm volatile("nanosleep.u32 %0;" ::"r"(unsigned(now - begin) / 4));
+  }
 }
 
 __global__ void unwritten(int *out) {

@@ -10,6 +10,7 @@
 #include "kvcache/InitAll.h"
 #include "kvcache/Pipelines/Pipelines.h"
 #include "kvcache/Runtime/CAPI.h"
+#include "kvcache/Target/Chip.h"
 
 #include "mlir-c/RegisterEverything.h"
 #include "mlir/CAPI/IR.h"
@@ -19,6 +20,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -104,15 +106,28 @@ public:
     kvcacheDeviceDestroy(handle);
   }
 
-  /// False with the reason in kvcacheLastError().
+  /// What is wrong with a setting, by the option that gave it.
+  static std::string openError() {
+    llvm::StringRef text = kvcacheLastError();
+    for (const auto &[setting, option] :
+         {std::pair(deviceSetting, &device), std::pair(toolSetting, &tools)}) {
+      llvm::StringRef rest = text;
+      if (rest.consume_front(setting) && rest.starts_with(": expected") &&
+          rest.ends_with("got '" + option->getValue() + "'"))
+        return ("--" + option->ArgStr + rest).str();
+    }
+    return text.str();
+  }
+
+  /// False with the reason in openError().
   bool open() {
     std::vector<std::string> settings;
     auto set = [&](const char *name, const std::string &value) {
       if (!value.empty())
         settings.push_back(std::string(name) + "=" + value);
     };
-    set("KVCACHE_DEVICE", device);
-    set("KVCACHE_SIM_TOOL", tools);
+    set(deviceSetting, device);
+    set(toolSetting, tools);
     set("KVCACHE_SIM_COUNT", count ? "1" : "");
     std::vector<const char *> pointers;
     for (const std::string &setting : settings)
@@ -141,6 +156,9 @@ public:
   bool hadProblems() const { return problems; }
 
 private:
+  static constexpr const char *deviceSetting = "KVCACHE_DEVICE";
+  static constexpr const char *toolSetting = "KVCACHE_SIM_TOOL";
+
   static void onProblem(kvcacheProblemKind kind, const char *text,
                         void *userData) {
     flushOutput();
@@ -232,7 +250,7 @@ llvm::Error invoke(ModuleOp module, kvcache_run::ProgramArguments &arguments) {
 int run() {
   DeviceOwner owner;
   if (!owner.open())
-    return fail(kvcacheLastError());
+    return fail(owner.openError());
   if (verbose)
     llvm::errs() << "kvcache-run: device "
                  << owner.text(kvcacheDeviceDescription) << "\n";
@@ -244,6 +262,14 @@ int run() {
   std::string target = !chip.empty() ? chip
                        : isSimulator ? "sm_90a"
                                      : deviceChip;
+  if (!kvcache::findChip(target))
+    return fail("--chip: expected one of " +
+                llvm::join(llvm::map_range(
+                               kvcache::getKnownChips(),
+                               [](const auto &known) { return known.name; }),
+                           ", ") +
+                "; " + (chip.empty() ? "the device is '" : "got '") + target +
+                "'");
 
   DialectRegistry registry;
   mlirRegisterAllDialects(wrap(&registry));

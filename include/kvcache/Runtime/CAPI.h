@@ -113,7 +113,7 @@ int kvcacheEventSynchronize(kvcacheEvent event);
 
 /* Checks and counters (simulator) ------------------------------------------ */
 
-/// How reports and counters are written.
+/// How reports and counters are written; another number is an error.
 typedef enum { KVCACHE_TEXT = 0, KVCACHE_JSON = 1 } kvcacheFormat;
 
 /// How often something was found, and the reports: once per place, with a

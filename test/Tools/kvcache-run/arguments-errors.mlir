@@ -50,11 +50,13 @@
 // RUN: not kvcache-run %s --entry strided --arg %t.f4.npy 2>&1 | FileCheck %s --check-prefix=STRIDED
 // STRIDED: argument 0 of 'strided': dimension 0 of memref<3x4xf32, strided<[8, 1]>> has stride 8, the array from the file has 4
 // RUN: not kvcache-run %s --chip sm_12 --arg %t.f4.npy --arg i32:1 2>&1 | FileCheck %s --check-prefix=CHIP
-// CHIP: unknown chip 'sm_12'
+// CHIP: {{^}}kvcache-run: error: --chip: expected one of sm_80, {{.*}}sm_120{{.*}}; got 'sm_12'{{$}}
 // RUN: not kvcache-run %s --device gpu 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: kvcache-run: error: KVCACHE_DEVICE: expected 'auto', 'cuda' or 'sim', got 'gpu'
+// DEVICE: kvcache-run: error: --device: expected 'auto', 'cuda' or 'sim', got 'gpu'
 // RUN: not kvcache-run %s --tool memchek 2>&1 | FileCheck %s --check-prefix=TOOL
-// TOOL: kvcache-run: error: KVCACHE_SIM_TOOL: expected 'none', 'all' or a list of memcheck, initcheck, racecheck and synccheck, got 'memchek'
+// TOOL: kvcache-run: error: --tool: expected 'none', 'all' or a list of memcheck, initcheck, racecheck and synccheck, got 'memchek'
+// RUN: env KVCACHE_DEVICE=tpu not kvcache-run %s 2>&1 | FileCheck %s --check-prefix=SETTING
+// SETTING: kvcache-run: error: KVCACHE_DEVICE: expected 'auto', 'cuda' or 'sim', got 'tpu'
 // RUN: not kvcache-run /nowhere.mlir 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: kvcache-run: error: cannot open input file '/nowhere.mlir': No such file or directory
 // RUN: test ! -e %t.out.npy
