@@ -39,6 +39,8 @@ struct SharedShadow {
   std::vector<uint8_t> split;
   /// Per warp; empty without the race check.
   std::vector<WarpClock> clocks;
+  /// Per warp group: of what its wgmma read.
+  std::vector<uint32_t> groupEpochs;
   ProxyShadow proxy;
 };
 

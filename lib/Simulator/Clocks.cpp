@@ -21,12 +21,49 @@ static size_t warpsInCluster(const Block &block) {
   return size_t(block.launch->warpsPerBlock) * block.launch->clusterBlocks;
 }
 
+static uint32_t groupsInBlock(const Launch &launch) {
+  return (launch.warpsPerBlock + warpsInGroup - 1) / warpsInGroup;
+}
+
+static size_t clockSize(const Block &block) {
+  const Launch &launch = *block.launch;
+  return warpsInCluster(block) +
+         size_t(groupsInBlock(launch)) * launch.clusterBlocks;
+}
+
+static uint32_t groupIndex(const Block &block, uint32_t group) {
+  return uint32_t(warpsInCluster(block)) +
+         block.rank * groupsInBlock(*block.launch) + group;
+}
+
+uint32_t ptxsim::groupIndex(const Warp &warp) {
+  return ::groupIndex(*warp.block, warp.index / warpsInGroup);
+}
+
+uint32_t &ptxsim::groupEpoch(const Warp &warp) {
+  return warp.block->shadow->groupEpochs[warp.index / warpsInGroup];
+}
+
+const Block *ptxsim::blockOfGroup(const Cluster &cluster, uint32_t index) {
+  const Block &first = cluster.blocks[0];
+  size_t warps = warpsInCluster(first);
+  return index < warps
+             ? nullptr
+             : &cluster.blocks[(index - warps) / groupsInBlock(*first.launch)];
+}
+
+void ptxsim::seeGroupReads(Warp &warp) {
+  if (warp.clock)
+    warp.clock->seen.raise(groupIndex(warp), groupEpoch(warp)++);
+}
+
 void ptxsim::prepareClocks(Block &block) {
+  block.shadow->groupEpochs.assign(groupsInBlock(*block.launch), 1);
   std::vector<WarpClock> &clocks = block.shadow->clocks;
   clocks.resize(block.warps.size());
   for (Warp &warp : block.warps) {
     warp.clock = &clocks[warp.index];
-    warp.clock->seen.reset(warpsInCluster(block));
+    warp.clock->seen.reset(clockSize(block));
   }
 }
 
@@ -35,20 +72,27 @@ void ptxsim::resetClocks(Cluster &cluster) {
     return;
   cluster.places.clear();
   cluster.clusterReleased.reset(0);
-  for (Block &block : cluster.blocks)
+  for (Block &block : cluster.blocks) {
+    for (uint32_t &epoch : block.shadow->groupEpochs)
+      ++epoch;
     for (Warp &warp : block.warps) {
       uint32_t epoch = warp.clock->epoch + 1;
       VectorClock seen = std::move(warp.clock->seen);
       *warp.clock = WarpClock();
       warp.clock->epoch = epoch;
-      seen.reset(warpsInCluster(block));
+      seen.reset(clockSize(block));
       warp.clock->seen = std::move(seen);
     }
+  }
   for (Block &block : cluster.blocks)
     for (Warp &warp : block.warps)
-      for (const Block &other : cluster.blocks)
+      for (const Block &other : cluster.blocks) {
         for (const Warp &seen : other.warps)
           warp.clock->seen.raise(warpInCluster(seen), seen.clock->epoch - 1);
+        for (uint32_t group = 0; group < groupsInBlock(*other.launch); ++group)
+          warp.clock->seen.raise(::groupIndex(other, group),
+                                 other.shadow->groupEpochs[group] - 1);
+      }
 }
 
 void ptxsim::meetLanes(Warp &warp, uint32_t lanes) {

@@ -45,6 +45,28 @@ void publish(Warp &warp, const Inst &inst, unsigned lane, uint64_t address);
 enum : uint8_t { FenceCluster = 1, FenceDevice = 2 };
 void fenceHandler(Warp &, const Inst &, uint32_t);
 
+/// The warps of a warp group, in which wgmma runs.
+constexpr uint32_t warpsInGroup = 4;
+/// While it lives, reads of the warp are its group's.
+class GroupReadScope {
+public:
+  explicit GroupReadScope(Warp &warp) : warp(warp) {
+    warp.readsForGroup = true;
+  }
+  ~GroupReadScope() { warp.readsForGroup = false; }
+
+private:
+  Warp &warp;
+};
+/// A warp has waited for what its group has read.
+void seeGroupReads(Warp &warp);
+/// In clocks warp groups come behind the warps: the index of a warp's, and the
+/// epoch of its reads.
+uint32_t groupIndex(const Warp &warp);
+uint32_t &groupEpoch(const Warp &warp);
+/// The block of an index that is a warp group's; null if it is a warp's.
+const Block *blockOfGroup(const Cluster &cluster, uint32_t index);
+
 /// The number of a warp, counted through its cluster.
 inline uint32_t warpInCluster(const Warp &warp) {
   return warp.block->rank * warp.block->launch->warpsPerBlock + warp.index;

@@ -236,7 +236,10 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
   case Flow::MayYield:
     if (active && inst.fn)
       inst.fn(warp, inst, active);
-    ++pc;
+    if (warp.again)
+      warp.again = false;
+    else
+      ++pc;
     return true;
   case Flow::Exit:
     if (!active) {

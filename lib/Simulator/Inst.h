@@ -44,7 +44,8 @@ enum class Flow : uint8_t {
   Collective,
   /// `bar.warp.sync`: as Collective, but may meet at different instructions.
   WarpBarrier,
-  /// Ends the turn of the warp where the handler asks for it.
+  /// Ends the turn of the warp where the handler asks for it, perhaps to be
+  /// executed again.
   MayYield,
   ClusterWait,
   Trap
@@ -120,11 +121,16 @@ struct Warp {
   uint32_t index = 0;
   /// A handler sets it to give up the rest of the turn.
   bool yield = false;
+  /// A handler of an instruction that may yield sets it beside `yield`: what it
+  /// waits for has not come yet.
+  bool again = false;
   /// A handler sets it when the launch must end.
   bool stop = false;
   /// An asynchronous copy is being performed for this warp, or in particular
   /// one of the async proxy (a bulk copy or a wgmma).
   bool asynchronous = false, asyncProxy = false;
+  /// A wgmma reads: for its warp group, not for a thread.
+  bool readsForGroup = false;
   /// What a store is about to write, for the race check's same-value rule.
   const char *storeData = nullptr;
   /// Changes of memory by stores and atomics, to tell spinning from progress.

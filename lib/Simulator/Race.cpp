@@ -26,15 +26,18 @@ static void reportRace(Warp &warp, const Inst &inst, unsigned lane,
   if (!report)
     return;
   uint32_t perBlock = uint32_t(block.warps.size()) * 32;
+  const Block *ofGroup = blockOfGroup(*block.cluster, otherThread / 32u);
   Dim3 other = threadIndex(*warp.block->launch, otherThread % perBlock);
-  report->message = std::string(mode == AccessMode::Read    ? "read"
-                                : mode == AccessMode::Write ? "write"
-                                                            : "atomic access") +
-                    " of shared memory races with a " +
-                    (otherWrote ? "write" : "read") + " by thread (" +
-                    std::to_string(other.x) + "," + std::to_string(other.y) +
-                    "," + std::to_string(other.z) + ")";
-  uint32_t otherRank = otherThread / perBlock;
+  uint32_t otherRank = ofGroup ? ofGroup->rank : otherThread / perBlock;
+  report->message =
+      std::string(mode == AccessMode::Read    ? "read"
+                  : mode == AccessMode::Write ? "write"
+                                              : "atomic access") +
+      " of shared memory races with a " + (otherWrote ? "write" : "read") +
+      (ofGroup
+           ? " by a wgmma"
+           : " by thread (" + std::to_string(other.x) + "," +
+                 std::to_string(other.y) + "," + std::to_string(other.z) + ")");
   if (otherRank != warp.block->rank) {
     const Dim3 &index = block.cluster->blocks[otherRank].index;
     report->message += " of block (" + std::to_string(index.x) + "," +
@@ -76,7 +79,10 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
                   Block &block, uint32_t offset, AccessMode mode,
                   bool sameValue) {
   bool strong = isStrong(warp, inst, mode);
-  uint16_t self = uint16_t(warpInCluster(warp) * 32 + lane);
+  bool forGroup = warp.readsForGroup;
+  uint16_t self =
+      uint16_t((forGroup ? groupIndex(warp) : warpInCluster(warp)) * 32 + lane);
+  uint32_t epoch = forGroup ? groupEpoch(warp) : warp.clock->epoch;
   uint32_t pc = uint32_t(&inst - warp.block->launch->program->code.data());
   compare(cell, warp, inst, lane, block, offset, mode, strong, sameValue);
   if (mode == AccessMode::Read) {
@@ -84,7 +90,7 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
         isOrdered(warp, lane, cell.readThread[0], cell.readEpoch[0]);
     unsigned k = firstOrdered ? 0 : 1;
     cell.readThread[k] = self;
-    cell.readEpoch[k] = warp.clock->epoch;
+    cell.readEpoch[k] = epoch;
     if (k == 0)
       cell.readEpoch[1] = 0;
     cell.readPc = pc;
@@ -92,7 +98,7 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
     return;
   }
   cell.writeThread = self;
-  cell.writeEpoch = warp.clock->epoch;
+  cell.writeEpoch = epoch;
   cell.writePc = pc;
   cell.writeStrong = strong;
   cell.readEpoch[0] = cell.readEpoch[1] = 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wgmma: products of a warpgroup. Each of the four warps computes its 16 of the
-// 64 rows. They are performed when waited for, so that a missing wait shows.
+// 64 rows. They are performed when one of the warps waits for them, so that a
+// missing wait shows; by then all four must have issued them. Whoever has
+// waited knows that the matrices have been read for all.
 #include "Async.h"
 #include "Checks.h"
+#include "Clocks.h"
 #include "FloatFormats.h"
 #include "Handlers.h"
 #include "Matrix.h"
@@ -120,6 +123,7 @@ void perform(PendingWgmma &p) {
   Warp &w = *p.warp;
   const Inst &i = *p.inst;
   AsyncScope scope(w, /*asyncProxy=*/true);
+  GroupReadScope reads(w);
   MmaShape shape = unpackMma(i);
   unsigned n = shape.n, k = shape.k;
   unsigned accumulators = n / 2;
@@ -179,16 +183,28 @@ void ptxsim::wgmmaCommitHandler(Warp &w, const Inst &, uint32_t) {
   ++state.wgmma[w.index].group;
 }
 
-void ptxsim::wgmmaWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
+void ptxsim::wgmmaWaitHandler(Warp &w, const Inst &i, uint32_t) {
   AsyncState &state = asyncOf(*w.block);
-  state.wgmma.resize(w.block->warps.size());
-  WarpProducts &products = state.wgmma[w.index];
-  while (!products.pending.empty() && int64_t(products.pending.front().group) <
-                                          int64_t(products.group) - i.imm) {
-    PendingWgmma p = products.pending.front();
-    products.pending.pop_front();
-    perform(p);
-  }
-  // What the products have read was read for all lanes.
-  w.meet(mask);
+  std::vector<Warp> &warps = w.block->warps;
+  state.wgmma.resize(warps.size());
+  int64_t until = int64_t(state.wgmma[w.index].group) - i.imm;
+  size_t first = w.index / warpsInGroup * warpsInGroup,
+         last = std::min(first + warpsInGroup, warps.size());
+  auto isDue = [&](const WarpProducts &products) {
+    return !products.pending.empty() &&
+           int64_t(products.pending.front().group) < until;
+  };
+  if (isDue(state.wgmma[w.index]))
+    for (size_t k = first; k < last; ++k)
+      if (warps[k].live && int64_t(state.wgmma[k].group) < until) {
+        w.yield = w.again = true;
+        return;
+      }
+  for (size_t k = first; k < last; ++k)
+    for (WarpProducts &products = state.wgmma[k]; isDue(products);) {
+      PendingWgmma p = products.pending.front();
+      products.pending.pop_front();
+      perform(p);
+    }
+  seeGroupReads(w);
 }

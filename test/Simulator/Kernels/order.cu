@@ -216,3 +216,61 @@ template <int F> __device__ void far_flag_body(const int *in, int *flag, int *ou
 }
 KERNEL(far_flag, None, , (const int *in, int *flag, int *out), (in, flag, out))
 KERNEL(far_flag, NoFence, _no_fence, (const int *in, int *flag, int *out), (in, flag, out))
+
+// A copy by the async proxy refills B once one thread says that its warp group's
+// product has read it. A is 64 x 16, B 8 x 16, without a swizzle.
+struct alignas(16) Piece {
+  unsigned words[4];
+};
+ASM_API void copy_piece(Piece *to, const Piece *from, unsigned long long *barrier) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%2], 256;\n"
+               "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+               ::"r"(sharedAddress(to)), "l"(from), "r"(sharedAddress(barrier))
+               : "memory");
+}
+ASM_API unsigned long long describe(const Piece *matrix) {
+  return 128ull >> 4 << 16 | 256ull >> 4 << 32 | (sharedAddress(matrix) & 0x3ffff) >> 4;
+}
+template <int F> __device__ void group_products_body(const Piece *a, const Piece *b, float *d) {
+  __shared__ Piece A[128], B[16];
+  __shared__ unsigned long long full, empty;
+  int t = threadIdx.x;
+  if (t == 0) {
+    init(&full, 1);
+    init(&empty, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  if (t < 128)
+    A[t] = a[t];
+  asm volatile("fence.proxy.async;" ::: "memory");
+  __syncthreads();
+  if (t >= 128) {
+    if (t == 128)
+      for (int k = 0; k < 4; ++k) {
+        if (k)
+          wait(&empty, (k - 1) % 2);
+        copy_piece(B, b + 16 * k, &full); //! group_products_no_wait: racecheck, 0, 128
+      }
+    return;
+  }
+  float x[4] = {0, 0, 0, 0};
+  for (int k = 0; k < 4; ++k) {
+    wait(&full, k % 2);
+    asm volatile("wgmma.fence.sync.aligned;\n"
+                 "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;\n"
+                 "wgmma.commit_group.sync.aligned;"
+                 : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3])
+                 : "l"(describe(A)), "l"(describe(B))
+                 : "memory");
+    if (F == NoWait && t == 77)
+      arrive(&empty);
+    asm volatile("wgmma.wait_group.sync.aligned 0;"
+                 : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3])::"memory");
+    if (F != NoWait && t == 77)
+      arrive(&empty);
+  }
+  for (int i = 0; i < 4; ++i)
+    d[(t / 32 * 16 + t % 32 / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = x[i];
+}
+KERNEL(group_products, None, , (const Piece *a, const Piece *b, float *d), (a, b, d))
+KERNEL(group_products, NoWait, _no_wait, (const Piece *a, const Piece *b, float *d), (a, b, d))

@@ -204,3 +204,17 @@ LAUNCHES["announce"] = Launch(
     same(3 * np.arange(64)[::-1]))
 x = integers(-100, 100, 3, 64)
 LAUNCHES["tally"] = Launch("3", "64", [x, Out("s32[1]", zero=True)], same(x.sum()))
+
+
+def core_matrices(x):
+    """Rows of 16 halves as wgmma reads them without a swizzle: by 8 rows of 16
+    bytes, two of these along a row one behind the other."""
+    pieces = np.ascontiguousarray(x).view(np.uint8).reshape(-1, 8, 2, 16)
+    return pieces.transpose(0, 2, 1, 3).copy()
+
+
+a = rng.integers(-3, 4, (64, 16)).astype(np.float16)
+b = rng.integers(-3, 4, (4, 8, 16)).astype(np.float16)
+LAUNCHES["group_products"] = Launch(
+    "1", "160", [core_matrices(a), core_matrices(b.reshape(32, 16)), Out("f32[64,8]")],
+    same(a.astype(np.float32) @ b.sum(0).astype(np.float32).T))
