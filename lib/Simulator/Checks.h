@@ -136,9 +136,11 @@ void *raceCells(Warp &warp, const Allocation &allocation);
 /// there must be ordered before.
 void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                  uint32_t offset, unsigned bytes);
-/// A strong access or a fence, which other blocks may observe.
+/// A strong access or a fence, which other blocks may observe; an arrival at or
+/// a wait for a barrier that other blocks of the cluster use.
 void noteStrong(Warp &warp, const Inst &inst);
 void noteFence(Warp &warp, const Inst &inst);
+void noteClusterBarrier(Warp &warp, bool releases);
 
 /// Accesses of blocks to global memory, for one launch.
 class GlobalRaces {
@@ -160,6 +162,7 @@ private:
   friend void raceGlobal(Warp &, const Inst &, unsigned, const Allocation &,
                          uint64_t, unsigned, AccessMode);
   friend void noteStrong(Warp &, const Inst &);
+  friend void noteClusterBarrier(Warp &, bool);
   friend void noteFence(Warp &, const Inst &);
   struct Cell {
     /// Block number plus one; ~0: several blocks.
@@ -186,6 +189,7 @@ private:
   bool ordered(uint32_t block, uint32_t time, bool wasStrong,
                uint32_t now) const;
   bool sameCluster(uint32_t a, uint32_t b) const;
+  void signal(uint32_t block, bool releases, bool toDevice);
   bool conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
                 uint32_t self, uint32_t &other);
 

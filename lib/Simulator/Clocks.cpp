@@ -31,13 +31,13 @@ static size_t clockSize(const Block &block) {
          size_t(groupsInBlock(launch)) * launch.clusterBlocks;
 }
 
-static uint32_t groupIndex(const Block &block, uint32_t group) {
+static uint32_t indexOfGroup(const Block &block, uint32_t group) {
   return uint32_t(warpsInCluster(block)) +
          block.rank * groupsInBlock(*block.launch) + group;
 }
 
 uint32_t ptxsim::groupIndex(const Warp &warp) {
-  return ::groupIndex(*warp.block, warp.index / warpsInGroup);
+  return indexOfGroup(*warp.block, warp.index / warpsInGroup);
 }
 
 uint32_t &ptxsim::groupEpoch(const Warp &warp) {
@@ -90,7 +90,7 @@ void ptxsim::resetClocks(Cluster &cluster) {
         for (const Warp &seen : other.warps)
           warp.clock->seen.raise(warpInCluster(seen), seen.clock->epoch - 1);
         for (uint32_t group = 0; group < groupsInBlock(*other.launch); ++group)
-          warp.clock->seen.raise(::groupIndex(other, group),
+          warp.clock->seen.raise(indexOfGroup(other, group),
                                  other.shadow->groupEpochs[group] - 1);
       }
 }
@@ -221,6 +221,8 @@ void ptxsim::arriveClock(Warp &warp, const Inst &inst, uint32_t lanes,
     return;
   Released &to = warp.block->cluster->places.at(barrier).arriving;
   bool isWide = !(inst.flags & MbarrierOfBlock);
+  if (isWide)
+    noteClusterBarrier(warp, /*releases=*/!(inst.flags & MbarrierRelaxed));
   if (inst.flags & MbarrierRelaxed)
     releaseFencedAt(to, warp, lanes, isWide);
   else
@@ -241,6 +243,8 @@ void ptxsim::waitClock(Warp &warp, const Inst &inst, uint32_t lanes,
                        uint64_t barrier) {
   if (!warp.clock)
     return;
+  if (!(inst.flags & MbarrierOfBlock))
+    noteClusterBarrier(warp, /*releases=*/false);
   if (ReleasePlaces::Place *place = warp.block->cluster->places.find(barrier))
     take(place->released, warp, lanes, !(inst.flags & MbarrierOfBlock),
          !(inst.flags & MbarrierRelaxed));

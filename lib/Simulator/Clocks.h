@@ -15,11 +15,6 @@ void prepareClocks(Block &block);
 /// before is ordered.
 void resetClocks(Cluster &cluster);
 
-/// Whether an access of a thread, counted through the cluster, is ordered
-/// before what a lane does now.
-inline bool isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
-                      uint32_t epoch);
-
 /// Lanes pass on what they have seen and done to a clock, and take in what it
 /// has.
 void releaseTo(VectorClock &clock, Warp &warp, uint32_t lanes);
@@ -72,6 +67,8 @@ inline uint32_t warpInCluster(const Warp &warp) {
   return warp.block->rank * warp.block->launch->warpsPerBlock + warp.index;
 }
 
+/// Whether an access of a thread, counted through the cluster, is ordered
+/// before what a lane does now.
 inline bool isOrdered(const Warp &warp, unsigned lane, uint16_t thread,
                       uint32_t epoch) {
   const WarpClock &clock = *warp.clock;

@@ -400,24 +400,34 @@ bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
   }
 }
 
-void ptxsim::noteStrong(Warp &warp, const Inst &inst) {
-  GlobalRaces *races = warp.block->launch->globalRaces.get();
-  if (!races || inst.flags & AccessOfBlock)
-    return;
-  uint32_t now = ++races->clock;
-  ++races->clock;
-  auto note = [&](GlobalRaces::Signals &signals) {
-    if (inst.flags & AccessRelease)
+void GlobalRaces::signal(uint32_t block, bool releases, bool toDevice) {
+  uint32_t now = ++clock;
+  ++clock;
+  auto note = [&](Signals &signals) {
+    if (releases)
       signals.fence = now;
     signals.strong.push_back(now);
     if (signals.fence && (signals.releases.empty() ||
                           signals.releases.back().fence < signals.fence))
       signals.releases.push_back({signals.fence, now});
   };
-  uint32_t block = uint32_t(warp.block->linear + 1);
-  note(races->clusterSignals[block]);
-  if (!(inst.flags & AccessOfCluster))
-    note(races->deviceSignals[block]);
+  note(clusterSignals[block]);
+  if (toDevice)
+    note(deviceSignals[block]);
+}
+
+void ptxsim::noteStrong(Warp &warp, const Inst &inst) {
+  GlobalRaces *races = warp.block->launch->globalRaces.get();
+  if (races && !(inst.flags & AccessOfBlock))
+    races->signal(uint32_t(warp.block->linear + 1), inst.flags & AccessRelease,
+                  !(inst.flags & AccessOfCluster));
+}
+
+void ptxsim::noteClusterBarrier(Warp &warp, bool releases) {
+  GlobalRaces *races = warp.block->launch->globalRaces.get();
+  if (races && warp.block->launch->clusterBlocks > 1)
+    races->signal(uint32_t(warp.block->linear + 1), releases,
+                  /*toDevice=*/false);
 }
 
 void ptxsim::noteFence(Warp &warp, const Inst &inst) {
