@@ -185,6 +185,28 @@ KERNEL(announce, None, , (int *data, int *flag, int *out), (data, flag, out))
 KERNEL(announce, Narrow, _narrow, (int *data, int *flag, int *out), (data, flag, out))
 KERNEL(announce, NoFence, _no_fence, (int *data, int *flag, int *out), (data, flag, out))
 
+// Each block adds to what the one before it has released.
+template <int F> __device__ void chain_body(int *sums, int *flags) {
+  int b = blockIdx.x, ready = 0, sum = b + 1;
+  if (threadIdx.x)
+    return;
+  while (b && !ready)
+    // A store of a block's scope is no flag for others, either.
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(ready) : "l"(flags + b - 1) : "memory"); //! chain_narrow: racecheck, 1, 0
+  if (b)
+    sum += sums[b - 1]; //! chain_narrow: racecheck, 1, 0 //! chain_no_fence: racecheck, 1, 0
+  sums[b] = sum;
+  if (F == Narrow)
+    asm volatile("st.release.cta.global.s32 [%0], 1;" ::"l"(flags + b) : "memory");
+  else if (F == NoFence)
+    asm volatile("st.relaxed.gpu.global.s32 [%0], 1;" ::"l"(flags + b) : "memory");
+  else
+    asm volatile("st.release.gpu.global.s32 [%0], 1;" ::"l"(flags + b) : "memory");
+}
+KERNEL(chain, None, , (int *sums, int *flags), (sums, flags))
+KERNEL(chain, Narrow, _narrow, (int *sums, int *flags), (sums, flags))
+KERNEL(chain, NoFence, _no_fence, (int *sums, int *flags), (sums, flags))
+
 // All blocks add to one sum.
 template <int F> __device__ void tally_body(const int *in, int *out) {
   int v = in[blockIdx.x * 64 + threadIdx.x];

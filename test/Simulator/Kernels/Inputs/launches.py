@@ -202,6 +202,9 @@ LAUNCHES["halves"] = Launch("1", "32", [x, Out("s32[32]")], same(x.sum(0)[:, ::-
 LAUNCHES["announce"] = Launch(
     "2", "64", [Out("s32[64]"), Out("s32[1]", zero=True), Out("s32[64]")],
     same(3 * np.arange(64)[::-1]))
+LAUNCHES["chain"] = Launch(
+    "5", "32", [Out("s32[5]"), Out("s32[5]", zero=True)],
+    lambda text, sums, flags: same(np.cumsum(np.arange(1, 6)))(text, sums))
 x = integers(-100, 100, 3, 64)
 LAUNCHES["tally"] = Launch("3", "64", [x, Out("s32[1]", zero=True)], same(x.sum()))
 
