@@ -78,7 +78,9 @@ static void compare(const RaceCell &cell, Warp &warp, const Inst &inst,
 static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
                   Block &block, uint32_t offset, AccessMode mode,
                   bool sameValue) {
-  bool strong = isStrong(warp, inst, mode);
+  // Nothing is strong to those that its scope leaves out.
+  bool strong = isStrong(warp, inst, mode) &&
+                !(inst.flags & AccessOfBlock && &block != warp.block);
   bool forGroup = warp.readsForGroup;
   uint16_t self =
       uint16_t((forGroup ? groupIndex(warp) : warpInCluster(warp)) * 32 + lane);
