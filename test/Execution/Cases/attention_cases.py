@@ -153,6 +153,7 @@ def mla_case(rng, lengths, heads, options):
     rows = sum(new)
     if rng.integers(2):
         scales = np.exp2(rng.uniform(-3, 0, (rows, heads)))
+        scales *= rng.choice([1, 1, -1], scales.shape)
         inputs["q_scale"], dtypes["q_scale"] = scales.astype(np.float32), "f32"
     if rng.integers(2):
         _name_slots(rng, layout, inputs, lengths, new)
