@@ -44,6 +44,10 @@ private:
                     const SoftmaxState &initial);
   void multiplyTile(SoftmaxState &state, Value tile, ValueRange codes,
                     function_ref<void()> loadNext, bool isWhole);
+  /// Of the warp's tokens of the tile in shared memory, as fragment C.
+  Values scores();
+  /// Adds the values of that tile times weights, by row and token of the lane.
+  void addValues(MutableArrayRef<Value> sums, ArrayRef<Values> weights);
   void storeScores(Value tile, Values sums, bool isWhole);
   SoftmaxTile loadScores(Value tile, bool isWhole);
   void store(const SoftmaxState &state, const QueryTile &rows, Value part);

@@ -106,17 +106,10 @@ SoftmaxTile MLADecodeKernel::loadScores(Value tile, bool isWhole) {
   return result;
 }
 
-void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
-                                   ValueRange codes,
-                                   function_ref<void()> loadNext,
-                                   bool isWhole) {
+MLADecodeKernel::Values MLADecodeKernel::scores() {
   Arith arith(*b);
   FastMath math(*b);
   Words registers(*b);
-  shared->store(codes);
-  gpu::BarrierOp::create(*b);
-  loadNext();
-
   // Two chains: a product waits for the one before.
   SmallVector<Values> chains(2, Values(4, math.number(0)));
   Value lane = arith.mul(warp->lane, 16);
@@ -136,16 +129,17 @@ void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
   Values sums;
   for (int64_t i = 0; i < 4; ++i)
     sums.push_back(math.add(chains[0][i], chains[1][i]));
-  storeScores(tile, sums, isWhole);
-  gpu::BarrierOp::create(*b);
+  return sums;
+}
 
+void MLADecodeKernel::addValues(MutableArrayRef<Value> sums,
+                                ArrayRef<Values> weights) {
   // By row, pair of tokens and term of a sum.
-  SmallVector<SmallVector<Values>> weights(2);
-  SmallVector<SmallVector<Values>> added = state.add(loadScores(tile, isWhole));
-  for (auto [ofRow, numbers] : llvm::zip(weights, added.front()))
+  SmallVector<SmallVector<Values>> words(2);
+  for (auto [ofRow, numbers] : llvm::zip(words, weights))
     for (int64_t i = 0; i < tokens / 4; i += 2)
       ofRow.push_back(emitWeightTerms(*b, numbers[i], numbers[i + 1], product));
-  int64_t terms = weights.front().front().size();
+  int64_t terms = words.front().front().size();
   for (int64_t half = 0; half < tokens / 16; ++half)
     for (int64_t pair = 0; pair < outputSteps() / 2; ++pair) {
       Values values = emitLoadMatrices(*b, shared->valueMatrix(pair, half),
@@ -154,10 +148,9 @@ void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
         for (int64_t i = 0; i < 2; ++i) {
           Values fragment;
           for (int64_t place : {2 * half, 2 * half + 1})
-            for (const SmallVector<Values> &ofRow : weights)
+            for (const SmallVector<Values> &ofRow : words)
               fragment.push_back(ofRow[place][term]);
-          auto output =
-              MutableArrayRef(state.output).slice(4 * (2 * pair + i), 4);
+          auto output = sums.slice(4 * (2 * pair + i), 4);
           llvm::copy(
               emitMma(*b, product, fragment,
                       ValueRange(ArrayRef<Value>(values).slice(2 * i, 2)),
@@ -165,5 +158,19 @@ void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
               output.begin());
         }
     }
+}
+
+void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
+                                   ValueRange codes,
+                                   function_ref<void()> loadNext,
+                                   bool isWhole) {
+  shared->store(codes);
+  gpu::BarrierOp::create(*b);
+  loadNext();
+  storeScores(tile, scores(), isWhole);
+  gpu::BarrierOp::create(*b);
+  SmallVector<SmallVector<Values>> weights =
+      state.add(loadScores(tile, isWhole));
+  addValues(state.output, weights.front());
   gpu::BarrierOp::create(*b);
 }
