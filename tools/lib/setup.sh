@@ -18,6 +18,7 @@ cmake           cmake
 ninja-build     ninja
 clang-22        clang++-22
 clang-format-22 clang-format-22
+clang-tidy-22   clang-tidy-22
 lld-22          ld.lld-22
 llvm-22-dev     $llvm/lib/cmake/llvm/LLVMConfig.cmake
 libmlir-22-dev  $llvm/lib/cmake/mlir/MLIRConfig.cmake
