@@ -56,8 +56,10 @@ bool kvrt::decompressLZ4(const char *block, size_t bytes, std::string &text) {
       return false;
     const char *two = input.take(2);
     size_t distance = uint8_t(two[0]) | size_t(uint8_t(two[1])) << 8;
-    if (!input.readLength(token & 15, match) || distance == 0 ||
-        distance > size || (match += 4) > text.size() - size)
+    if (!input.readLength(token & 15, match))
+      return false;
+    match += 4;
+    if (distance == 0 || distance > size || match > text.size() - size)
       return false;
     // It may overlap what it writes.
     for (; match; --match, ++size)

@@ -96,7 +96,7 @@ Status checkReadable(const Kernel &kernel, void **params) {
   if (!sizes)
     return {};
   for (size_t i = 0; i < sizes->size(); ++i)
-    if (!isReadable(params + i, sizeof *params) ||
+    if (!isReadable(static_cast<const void *>(params + i), sizeof *params) ||
         !isReadable(params[i], (*sizes)[i]))
       return Status::error(
           "launch of kernel '" + kernel.name() + "': argument " +

@@ -207,7 +207,7 @@ PTXSIM_INLINE void writeLane(Warp &warp, uint32_t slot, unsigned width,
 /// Calls `body(element)` for the elements of the lanes in `mask`; a lane has
 /// Pack elements.
 template <unsigned Pack = 1, typename Body>
-PTXSIM_INLINE void forLanes(uint32_t mask, Body body) {
+PTXSIM_INLINE void forLanes(uint32_t mask, Body &&body) {
   if (mask == ~0u) {
     for (unsigned e = 0; e < 32 * Pack; ++e)
       body(e);

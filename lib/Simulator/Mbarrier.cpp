@@ -126,7 +126,8 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
                   " is not between 1 and " + std::to_string(maxCount));
         return;
       }
-      if (!(place = find(w, i, l, address)))
+      place = find(w, i, l, address);
+      if (!place)
         continue;
       barrier.pending = barrier.expected = value;
       barrier.phase = 0;

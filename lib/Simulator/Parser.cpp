@@ -56,7 +56,7 @@ bool Parser::expect(char c, const char *where) {
                           ", found " + spell(peek()));
 }
 
-bool Parser::fail(const Token &at, std::string message) {
+bool Parser::fail(const Token &at, const std::string &message) {
   if (!hasError) {
     hasError = true;
     error = Status::error(module.diagnose(at.line, at.column, message));

@@ -34,7 +34,7 @@ private:
   bool eat(char c);
   bool expect(char c, const char *where);
   /// Records the first error; always false.
-  bool fail(const Token &at, std::string message);
+  bool fail(const Token &at, const std::string &message);
   bool failed() const { return hasError; }
   bool expectInteger(uint64_t &value, uint64_t max, const char *what);
   bool expectName(std::string_view &name, const char *what);

@@ -151,7 +151,8 @@ bool makeArgument(const std::string &text, const ptxsim::ParamInfo &param,
     if (!status.ok())
       return fail(error, status.message());
     argument.bytes.resize(8);
-    memcpy(argument.bytes.data(), &argument.buffer, 8);
+    memcpy(argument.bytes.data(), static_cast<const void *>(&argument.buffer),
+           8);
   }
   if (argument.bytes.size() != param.size)
     return fail(error, "'" + text + "' has " +

@@ -105,7 +105,7 @@ static void printResult(const LaunchResult &result, const Options &options) {
     fputs(result.counters.text().c_str(), stdout);
 }
 
-static int runKernel(std::shared_ptr<const Module> module,
+static int runKernel(const std::shared_ptr<const Module> &module,
                      const Options &options) {
   const KernelInfo *kernel = module->findKernel(options.kernel);
   if (!kernel) {

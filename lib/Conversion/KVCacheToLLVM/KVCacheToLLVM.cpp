@@ -66,7 +66,7 @@ struct KVCacheToLLVMInterface : public ConvertToLLVMPatternInterface {
   using ConvertToLLVMPatternInterface::ConvertToLLVMPatternInterface;
 
   void populateConvertToLLVMConversionPatterns(
-      ConversionTarget &target, LLVMTypeConverter &converter,
+      ConversionTarget &, LLVMTypeConverter &converter,
       RewritePatternSet &patterns) const override {
     populateKVCacheToLLVMPatterns(converter, patterns);
   }

@@ -273,10 +273,12 @@ void carry(Warp &w, const Inst &i, uint32_t mask) {
     w.setPred(i.c, out, mask);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a template takes none.
 #define PTXSIM_PICK_BITS(TEMPLATE)                                             \
   (type == Type::B32 || type == Type::U32   ? Handler(TEMPLATE<uint32_t>)      \
    : type == Type::B64 || type == Type::U64 ? Handler(TEMPLATE<uint64_t>)      \
                                             : nullptr)
+// NOLINTEND(bugprone-macro-parentheses)
 
 template <bool Shift> Handler pickBfind(Type type) {
   switch (type) {

@@ -380,6 +380,8 @@ template <typename U> void testp(Warp &w, const Inst &i, uint32_t mask) {
     case TestSubnormal:
       is = v != 0 && v < (U(1) << mantissa);
       break;
+    default:
+      break;
     }
     result |= uint32_t(is) << l;
   }

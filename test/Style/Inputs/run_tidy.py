@@ -41,30 +41,35 @@ def compile_commands(source, build):
     return found
 
 
+class Group:
+    """Sources that are compiled by one command, but for the names of files."""
+
+    def __init__(self, directory, text, sources):
+        self.directory, self.text, self.sources = directory, text, sources
+        self.file = None
+
+    def write(self, path):
+        """Writes a file that includes the sources."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f'#include "{source}"\n' for source in self.sources)
+        self.file = path
+
+    def command(self):
+        """How to compile that file."""
+        text = self.text.replace("FILE", self.file)
+        return {"directory": self.directory, "file": self.file, "command": text}
+
+
 def groups(commands):
-    """Lists of sources whose commands differ in nothing but the names of files."""
+    """All sources, as many together as may be."""
     alike = {}
     for path, command in sorted(commands.items()):
-        text = command["command"].replace(command["file"], "FILE")
-        text = re.sub(r" -o \S+", "", text)
+        text = re.sub(r" -o \S+", "", command["command"].replace(command["file"], "FILE"))
         alike.setdefault((command["directory"], text), []).append(path)
     for (directory, text), paths in alike.items():
         for first in range(0, len(paths), SOURCES_AT_A_TIME):
-            yield directory, text, paths[first : first + SOURCES_AT_A_TIME]
-
-
-def write_database(commands, scratch):
-    """Files that include the sources, their commands beside them; their paths."""
-    database = []
-    for number, (directory, text, paths) in enumerate(groups(commands)):
-        together = os.path.join(scratch, f"together{number}.cpp")
-        with open(together, "w", encoding="utf-8") as file:
-            file.writelines(f'#include "{path}"\n' for path in paths)
-        command = text.replace("FILE", together)
-        database.append({"directory": directory, "file": together, "command": command})
-    with open(os.path.join(scratch, "compile_commands.json"), "w", encoding="utf-8") as file:
-        json.dump(database, file)
-    return [entry["file"] for entry in database]
+            yield Group(directory, text, paths[first : first + SOURCES_AT_A_TIME])
 
 
 def main():
@@ -76,28 +81,34 @@ def main():
     options = parser.parse_args()
 
     commands = compile_commands(options.source, options.build)
-    os.makedirs(options.scratch, exist_ok=True)
-    config = os.path.join(options.source, ".clang-tidy")
+    together = list(groups(commands))
+    database = list(commands.values())
+    for number, group in enumerate(together):
+        group.write(os.path.join(options.scratch, f"together{number}.cpp"))
+        database.append(group.command())
+    with open(
+        os.path.join(options.scratch, "compile_commands.json"), "w", encoding="utf-8"
+    ) as file:
+        json.dump(database, file)
 
-    def findings(path):
-        command = [
-            options.clang_tidy,
-            "-quiet",
-            f"--config-file={config}",
-            # Which is how sources are looked at together.
-            "--checks=-bugprone-suspicious-include",
-            "-p",
-            options.scratch,
-            path,
-        ]
+    def tidy(path, *flags):
+        command = [options.clang_tidy, "-quiet", "-p", options.scratch]
+        command += [f"--config-file={options.source}/.clang-tidy", *flags, path]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         return result.stdout + result.stderr if result.returncode else ""
 
-    files = write_database(commands, options.scratch)
+    def findings(group):
+        # Including sources is how they are looked at together.
+        text = tidy(group.file, "--checks=-bugprone-suspicious-include")
+        if "[clang-diagnostic-error]" in text:
+            # They use a name twice, or one does not compile.
+            text = "".join(tidy(path) for path in group.sources)
+        return text
+
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [text for text in pool.map(findings, files) if text]
+        found = [text for text in pool.map(findings, together) if text]
     sys.stdout.write("".join(found))
-    print(f"{len(commands)} sources, {len(found)} of {len(files)} groups with findings")
+    print(f"{len(commands)} sources, {len(found)} of {len(together)} groups with findings")
     return 1 if found else 0
 
 

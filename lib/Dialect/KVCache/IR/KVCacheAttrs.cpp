@@ -165,8 +165,8 @@ static LogicalResult verifySwizzle(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  Type dtype, ParamsAttr params,
                                  int64_t pageSize, ScalesAttr scales,
-                                 Placement placement, Order order,
-                                 RopeAttr rope, bool kvInner, int64_t footer,
+                                 Placement placement, Order, RopeAttr rope,
+                                 bool kvInner, int64_t footer,
                                  int64_t pageAlign, ScaleSwizzle swizzle) {
   bool packed = isa<Float4E2M1FNType>(dtype);
   if (!packed && !dtype.isSignlessInteger(8) &&

@@ -111,9 +111,10 @@ struct KVCacheBytecodeInterface : public BytecodeDialectInterface {
       TableKind table;
       if (failed(reader.readType(type)) ||
           failed(readInt(reader, granularity)) ||
-          failed(readEnum(reader, table, symbolizeTableKind)) ||
-          !(scales = ScalesAttr::getChecked(emit, context, type, granularity,
-                                            table)))
+          failed(readEnum(reader, table, symbolizeTableKind)))
+        return {};
+      scales = ScalesAttr::getChecked(emit, context, type, granularity, table);
+      if (!scales)
         return {};
     }
 
@@ -127,8 +128,10 @@ struct KVCacheBytecodeInterface : public BytecodeDialectInterface {
     if (hasRope) {
       Type type;
       int64_t size;
-      if (failed(reader.readType(type)) || failed(readInt(reader, size)) ||
-          !(rope = RopeAttr::getChecked(emit, context, type, size)))
+      if (failed(reader.readType(type)) || failed(readInt(reader, size)))
+        return {};
+      rope = RopeAttr::getChecked(emit, context, type, size);
+      if (!rope)
         return {};
     }
 

@@ -28,8 +28,7 @@ LogicalResult KVCacheDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-LogicalResult KVCacheDialect::verifyRegionArgAttribute(Operation *op,
-                                                       unsigned regionIndex,
+LogicalResult KVCacheDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                        unsigned argIndex,
                                                        NamedAttribute attr) {
   if (!isForArguments(attr))

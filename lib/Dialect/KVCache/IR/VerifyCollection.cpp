@@ -83,11 +83,13 @@ static LogicalResult verifyPool(Operation *op, StringRef name, MemRefType type,
   int64_t pitch = strides[0];
   // Every byte must be addressable. A page is at least one layer of every side.
   int64_t page = pool.packedStrides(/*layers=*/1)[0], bytes;
-  if ((!ShapedType::isDynamic(layers) &&
+  bool overflows =
+      (!ShapedType::isDynamic(layers) &&
        llvm::MulOverflow(page, std::max<int64_t>(layers, 1), page)) ||
-      llvm::AddOverflow(page, pool.pageMultiple - 1, page) ||
-      llvm::MulOverflow(std::max(page -= page % pool.pageMultiple, pitch),
-                        pool.poolBytes(), bytes) ||
+      llvm::AddOverflow(page, pool.pageMultiple - 1, page);
+  page -= page % pool.pageMultiple;
+  if (overflows ||
+      llvm::MulOverflow(std::max(page, pitch), pool.poolBytes(), bytes) ||
       (!ShapedType::isDynamic(blocks) &&
        llvm::MulOverflow(bytes, blocks, bytes)))
     return op->emitOpError()

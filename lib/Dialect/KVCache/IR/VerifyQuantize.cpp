@@ -33,7 +33,7 @@ static LogicalResult verifyRows(Operation *op, RowForm form,
 
 static LogicalResult verifyTargets(Operation *op, OperandRange targets,
                                    OperandRange tensors, StringRef what) {
-  if (targets.size() < 1 || targets.size() > 2)
+  if (targets.empty() || targets.size() > 2)
     return op->emitOpError("expected one or two targets, got ")
            << targets.size();
   if (tensors.size() != targets.size())

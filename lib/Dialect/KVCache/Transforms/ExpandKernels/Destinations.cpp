@@ -250,7 +250,7 @@ void RowMap::atToken(Value row, Value batch, Value token, Value cache,
   body(to);
 }
 
-Destination RowMap::inSlot(Tensor slots, Value row, Value operand,
+Destination RowMap::inSlot(const Tensor &slots, Value row, Value operand,
                            int64_t pageSize) {
   Arith arith(b);
   Value entry =

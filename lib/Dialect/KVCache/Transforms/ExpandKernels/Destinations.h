@@ -71,7 +71,8 @@ private:
                bool needValues);
   void atSlots(Value row, Value cache, bool needScales,
                function_ref<void(Destinations)> body, bool needValues);
-  Destination inSlot(Tensor slots, Value row, Value operand, int64_t pageSize);
+  Destination inSlot(const Tensor &slots, Value row, Value operand,
+                     int64_t pageSize);
   Value read(Value list, Value index);
 
   ImplicitLocOpBuilder &b;

@@ -267,7 +267,7 @@ GatherKernel::whileRows(State state, int64_t reach, int64_t advance, Value end,
         Value last = arith.add(args[0], reach);
         scf::ConditionOp::create(inner, arith.less(last, end), args);
       },
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
+      [&](OpBuilder &nested, Location, ValueRange args) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPoint(nested.getInsertionBlock(),
                             nested.getInsertionPoint());

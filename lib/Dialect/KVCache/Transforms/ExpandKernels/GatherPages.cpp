@@ -101,7 +101,7 @@ GatherPages::Place GatherPages::placeOf(Value item) {
         Value more = math.less(math.add(args[0], 1), args[1]);
         scf::ConditionOp::create(inner, more, args);
       },
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
+      [&](OpBuilder &nested, Location, ValueRange args) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPoint(nested.getInsertionBlock(),
                             nested.getInsertionPoint());

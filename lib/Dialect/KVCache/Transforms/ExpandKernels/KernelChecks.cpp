@@ -64,13 +64,14 @@ Tensor Claims::take(KernelBuilder &builder) const {
   return builder.takeTensor(memory, /*readOnly=*/false);
 }
 
-Value Claims::claim(ImplicitLocOpBuilder &b, Tensor claims, Value place,
+Value Claims::claim(ImplicitLocOpBuilder &b, const Tensor &claims, Value place,
                     Value mine) {
   return memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::minu, mine,
                                      viewEntry(b, claims, place), ValueRange());
 }
 
-Value Claims::claimant(ImplicitLocOpBuilder &b, Tensor claims, Value place) {
+Value Claims::claimant(ImplicitLocOpBuilder &b, const Tensor &claims,
+                       Value place) {
   return memref::LoadOp::create(b, viewEntry(b, claims, place), ValueRange());
 }
 

@@ -31,9 +31,10 @@ public:
   Tensor take(KernelBuilder &builder) const;
   /// Who claims `place` (`index`): `i32`, -1 for nobody. With `mine` (`i32`),
   /// which claims it too.
-  static Value claim(ImplicitLocOpBuilder &b, Tensor claims, Value place,
+  static Value claim(ImplicitLocOpBuilder &b, const Tensor &claims, Value place,
                      Value mine);
-  static Value claimant(ImplicitLocOpBuilder &b, Tensor claims, Value place);
+  static Value claimant(ImplicitLocOpBuilder &b, const Tensor &claims,
+                        Value place);
   /// Whether there is one.
   static Value isClaimed(ImplicitLocOpBuilder &b, Value claimant);
 

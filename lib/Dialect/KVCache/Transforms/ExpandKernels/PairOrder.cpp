@@ -64,13 +64,13 @@ Value mlir::kvcache::emitChoice(ImplicitLocOpBuilder &b, Value condition,
 // Trees
 //===----------------------------------------------------------------------===//
 
-PairOrder::PairOrder(KernelBuilder &builder, Tensor workspace, Value first,
-                     Value count)
+PairOrder::PairOrder(KernelBuilder &builder, const Tensor &workspace,
+                     Value first, Value count)
     : b(builder.body()), workspace(workspace),
       first(first ? builder.take(first) : Value()), count(builder.take(count)) {
 }
 
-Value mlir::kvcache::viewEntry(ImplicitLocOpBuilder &b, Tensor list,
+Value mlir::kvcache::viewEntry(ImplicitLocOpBuilder &b, const Tensor &list,
                                Value index) {
   return ByteViewOp::create(b, MemRefType::get({}, b.getI32Type()), list.base,
                             Arith(b).mul(index, list.elementBytes()));

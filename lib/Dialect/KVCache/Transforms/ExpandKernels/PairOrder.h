@@ -33,7 +33,8 @@ public:
 
   /// Columns of `count` entries each from entry `first` of `workspace` on; both
   /// are `index` values of the host, `first` may be null for 0.
-  PairOrder(KernelBuilder &builder, Tensor workspace, Value first, Value count);
+  PairOrder(KernelBuilder &builder, const Tensor &workspace, Value first,
+            Value count);
 
   /// An entry, as a rank-0 memref.
   Value view(Column column, Value pair);
@@ -57,7 +58,7 @@ private:
 };
 
 /// Entry `index` (`index`) of a list of `i32` in a kernel, as a rank-0 memref.
-Value viewEntry(ImplicitLocOpBuilder &b, Tensor list, Value index);
+Value viewEntry(ImplicitLocOpBuilder &b, const Tensor &list, Value index);
 
 /// A loop that carries `initial`: while `condition` holds of them, they become
 /// what `body` makes of them.

@@ -385,7 +385,7 @@ Value Candidates::keepBest(Value have) {
 // Sorting
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> Candidates::sort(SmallVector<Value> elements) {
+SmallVector<Value> Candidates::sort(ValueRange elements) {
   Arith arith(b);
   Value one = arith.i32(1);
   int64_t steps = llvm::Log2_64(sorted);

@@ -78,7 +78,7 @@ private:
   /// Keeps the best `k` of `have`; returns the limit.
   Value keepBest(Value have);
   /// Sorts the elements of all threads: ranks, then indices.
-  SmallVector<Value> sort(SmallVector<Value> elements);
+  SmallVector<Value> sort(ValueRange elements);
   void appendWanted(ArrayRef<Item> items);
 
   ImplicitLocOpBuilder &b;
