@@ -72,6 +72,8 @@ except OSError:
 
 # Builds that watch themselves (tools/check --sanitize, --coverage).
 variant = lit_config.params.get("variant")
+if variant:
+    config.available_features.add("variant")
 if variant == "sanitize":
     # Programs that load our libraries start without the sanitizers' runtime.
     config.environment["LD_PRELOAD"] = subprocess.run(
