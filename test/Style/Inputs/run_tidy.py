@@ -42,7 +42,7 @@ def compile_commands(source, build):
 
 
 class Group:
-    """Sources that are compiled by one command, but for the names of files."""
+    """Sources of a target, compiled by one command but for the names of files."""
 
     def __init__(self, directory, text, sources):
         self.directory, self.text, self.sources = directory, text, sources
@@ -62,12 +62,15 @@ class Group:
 
 
 def groups(commands):
-    """All sources, as many together as may be."""
+    """All sources, as many of a target together as may be."""
     alike = {}
     for path, command in sorted(commands.items()):
-        text = re.sub(r" -o \S+", "", command["command"].replace(command["file"], "FILE"))
-        alike.setdefault((command["directory"], text), []).append(path)
-    for (directory, text), paths in alike.items():
+        text = command["command"].replace(command["file"], "FILE")
+        target = re.search(r" -o (\S+/CMakeFiles/[^/]+)", text)
+        text = re.sub(r" -o \S+", "", text)
+        key = (target and target[1], command["directory"], text)
+        alike.setdefault(key, []).append(path)
+    for (_, directory, text), paths in alike.items():
         for first in range(0, len(paths), SOURCES_AT_A_TIME):
             yield Group(directory, text, paths[first : first + SOURCES_AT_A_TIME])
 
