@@ -12,6 +12,13 @@ Result<std::shared_ptr<const Module>> Module::parse(std::string_view text,
                                                     std::string_view name) {
   auto impl = std::make_unique<ModuleImpl>();
   impl->name = std::string(name);
+  // Of ELF and of fatbins.
+  for (std::string_view magic : {"\177ELF", "\x50\xed\x55\xba"})
+    if (text.substr(0, magic.size()) == magic)
+      return Status::error(impl->name +
+                           ": error: expected the text of PTX, got a cubin or "
+                           "fatbin, which runs on a GPU only; compile to PTX "
+                           "(nvcc -ptx)");
   impl->text = std::string(text.substr(0, text.find('\0')));
   if (impl->text.size() > (size_t(1) << 30))
     return Status::error(impl->name + ": error: PTX text is larger than 2^30 "
