@@ -130,6 +130,7 @@ public:
     set(toolSetting, tools);
     set("KVCACHE_SIM_COUNT", count ? "1" : "");
     std::vector<const char *> pointers;
+    pointers.reserve(settings.size() + 1);
     for (const std::string &setting : settings)
       pointers.push_back(setting.c_str());
     pointers.push_back(nullptr);

@@ -52,7 +52,8 @@ uint64_t roundExactly(bool negative, unsigned __int128 magnitude, int exponent,
   unsigned __int128 kept;
   bool guard = false, sticky = false;
   if (drop <= 0) {
-    kept = magnitude << -drop;
+    // By the mantissa's bits at most, which the analyzer cannot know.
+    kept = magnitude << (-drop & 127);
   } else if (drop > 127) {
     kept = 0;
     sticky = true;

@@ -59,7 +59,7 @@ QueryTile QueryTiles::at(Value item, Warp &warp) {
         scf::ConditionOp::create(inner, math.less(math.index(1), args[1]),
                                  args);
       },
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
+      [&](OpBuilder &nested, Location, ValueRange args) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPoint(nested.getInsertionBlock(),
                             nested.getInsertionPoint());
