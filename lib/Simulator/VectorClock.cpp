@@ -118,11 +118,13 @@ void LaneViews::joinTo(VectorClock &clock, uint32_t lanes) const {
 }
 
 void LaneViews::drop(uint32_t lanes) {
-  for (unsigned k = 0; k < used;)
-    if (views[k].lanes &= ~lanes)
+  for (unsigned k = 0; k < used;) {
+    views[k].lanes &= ~lanes;
+    if (views[k].lanes)
       ++k;
     else
       std::swap(views[k], views[--used]);
+  }
 }
 
 // Places

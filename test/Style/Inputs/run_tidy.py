@@ -9,6 +9,7 @@ import concurrent.futures
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -50,7 +51,6 @@ class Group:
 
     def write(self, path):
         """Writes a file that includes the sources."""
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f'#include "{source}"\n' for source in self.sources)
         self.file = path
@@ -85,6 +85,9 @@ def main():
 
     commands = compile_commands(options.source, options.build)
     together = list(groups(commands))
+    # clang-tidy takes its configuration from where a file lies.
+    os.makedirs(options.scratch, exist_ok=True)
+    shutil.copy(os.path.join(options.source, ".clang-tidy"), options.scratch)
     database = list(commands.values())
     for number, group in enumerate(together):
         group.write(os.path.join(options.scratch, f"together{number}.cpp"))
@@ -95,8 +98,7 @@ def main():
         json.dump(database, file)
 
     def tidy(path, *flags):
-        command = [options.clang_tidy, "-quiet", "-p", options.scratch]
-        command += [f"--config-file={options.source}/.clang-tidy", *flags, path]
+        command = [options.clang_tidy, "-quiet", "-p", options.scratch, *flags, path]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         return result.stdout + result.stderr if result.returncode else ""
 
