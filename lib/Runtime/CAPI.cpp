@@ -361,17 +361,15 @@ int kvcacheDeviceGetNumFindings(kvcacheDevice handle, uint64_t *numFindings) {
                     });
 }
 
-/// Callers in C may give any number.
-static Status checkFormat(kvcacheFormat format) {
+static Status checkFormat(int format) {
   if (format == KVCACHE_TEXT || format == KVCACHE_JSON)
     return {};
   return Status::error("expected format to be KVCACHE_TEXT (0) or KVCACHE_JSON "
                        "(1), got " +
-                       std::to_string(int(format)));
+                       std::to_string(format));
 }
 
-int kvcacheDeviceGetReports(kvcacheDevice handle, kvcacheFormat format,
-                            char **text) {
+int kvcacheDeviceGetReports(kvcacheDevice handle, int format, char **text) {
   return withDevice(handle, [&](const std::shared_ptr<Device> &device) {
     if (Status status = checkFormat(format); !status.ok())
       return status;
@@ -385,8 +383,7 @@ int kvcacheDeviceGetReports(kvcacheDevice handle, kvcacheFormat format,
   });
 }
 
-int kvcacheDeviceGetCounters(kvcacheDevice handle, kvcacheFormat format,
-                             char **text) {
+int kvcacheDeviceGetCounters(kvcacheDevice handle, int format, char **text) {
   return withDevice(handle, [&](const std::shared_ptr<Device> &device) {
     if (Status status = checkFormat(format); !status.ok())
       return status;

@@ -17,8 +17,8 @@ Result<std::shared_ptr<const Module>> Module::parse(std::string_view text,
     if (text.substr(0, magic.size()) == magic)
       return Status::error(impl->name +
                            ": error: expected the text of PTX, got a cubin or "
-                           "fatbin, which runs on a GPU only; compile to PTX "
-                           "(nvcc -ptx)");
+                           "fatbin; compile to PTX (nvcc -ptx), or take it "
+                           "out of a fatbin (cuobjdump -xptx all)");
   impl->text = std::string(text.substr(0, text.find('\0')));
   if (impl->text.size() > (size_t(1) << 30))
     return Status::error(impl->name + ": error: PTX text is larger than 2^30 "

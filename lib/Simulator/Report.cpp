@@ -22,11 +22,11 @@ std::string_view ptxsim::toolName(Tool tool) {
 
 Result<uint32_t> ptxsim::parseTools(std::string_view list) {
   uint32_t mask = 0;
-  while (!list.empty()) {
-    size_t comma = list.find(',');
+  for (size_t comma = 0; comma != std::string_view::npos;) {
+    comma = list.find(',');
     std::string_view name = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view()
-                                           : list.substr(comma + 1);
+    if (comma != std::string_view::npos)
+      list = list.substr(comma + 1);
     uint32_t bit = 0;
     if (name == "all")
       bit = AllTools;

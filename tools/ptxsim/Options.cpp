@@ -33,7 +33,8 @@ options:
   --print-limit N         findings printed at most (default 100); 0: no limit
   --stop-at-first         end the launch at the first finding
   --count                 count instructions, traffic, conflicts
-  --json                  findings and counts as JSON on the standard output
+  --json                  findings and counts as JSON on the standard output;
+                          what the kernel prints goes to the standard error
   --seed N                order of warps; 0 (default) runs them in order
   --threads N             worker threads; 0 (default) is one per core
   --limit N               give up after N warp instructions

@@ -82,18 +82,29 @@ private:
 };
 } // namespace
 
-static void printResult(const LaunchResult &result, const Options &options) {
-  if (options.json) {
+/// The standard output as it was; what is written there from now on, by the
+/// kernel too, goes to the standard error.
+static FILE *detachOutput() {
+  fflush(stdout);
+  FILE *output = fdopen(dup(STDOUT_FILENO), "w");
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  return output;
+}
+
+/// `json` is where JSON goes, null for text.
+static void printResult(const LaunchResult &result, const Options &options,
+                        FILE *json) {
+  if (json) {
     std::string status = result.outcome == LaunchOutcome::Completed
                              ? "completed"
                          : result.outcome == LaunchOutcome::Failed ? "failed"
                                                                    : "refused";
-    printf("{\"outcome\": \"%s\", \"findings\": %llu, \"reports\": %s",
-           status.c_str(), static_cast<unsigned long long>(result.numFindings),
-           reportsToJson(result.reports).c_str());
+    fprintf(json, "{\"outcome\": \"%s\", \"findings\": %llu, \"reports\": %s",
+            status.c_str(), static_cast<unsigned long long>(result.numFindings),
+            reportsToJson(result.reports).c_str());
     if (options.count)
-      printf(", \"counters\": %s", result.counters.json().c_str());
-    printf("}\n");
+      fprintf(json, ", \"counters\": %s", result.counters.json().c_str());
+    fprintf(json, "}\n");
     return;
   }
   for (const Report &report : result.reports)
@@ -153,10 +164,13 @@ static int runKernel(const std::shared_ptr<const Module> &module,
     launch.progress = [&](uint64_t done, uint64_t total) {
       progress.show(done, total);
     };
+  FILE *json = options.json ? detachOutput() : nullptr;
   LaunchResult result = device.launch(*loaded, options.kernel, options.config,
                                       pointers.data(), pointers.size(), launch);
   progress.clear();
-  printResult(result, options);
+  printResult(result, options, json);
+  if (json)
+    fclose(json);
   if (result.outcome != LaunchOutcome::Completed) {
     bool found =
         result.numFindings && options.tools && options.hasErrorExitCode;

@@ -113,18 +113,17 @@ int kvcacheEventSynchronize(kvcacheEvent event);
 
 /* Checks and counters (simulator) ------------------------------------------ */
 
-/// How reports and counters are written; another number is an error.
+/// How reports and counters are written. Functions take an `int`: any number
+/// may come, and another one is an error.
 typedef enum { KVCACHE_TEXT = 0, KVCACHE_JSON = 1 } kvcacheFormat;
 
 /// How often something was found, and the reports: once per place, with a
 /// count.
 int kvcacheDeviceGetNumFindings(kvcacheDevice device, uint64_t *numFindings);
-int kvcacheDeviceGetReports(kvcacheDevice device, kvcacheFormat format,
-                            char **text);
+int kvcacheDeviceGetReports(kvcacheDevice device, int format, char **text);
 /// Counters per kernel over all its launches; needs KVCACHE_SIM_COUNT=1. JSON:
 /// an array of objects with "kernel", "launches", "counters".
-int kvcacheDeviceGetCounters(kvcacheDevice device, kvcacheFormat format,
-                             char **text);
+int kvcacheDeviceGetCounters(kvcacheDevice device, int format, char **text);
 
 /* Compiled programs -------------------------------------------------------- */
 

@@ -181,10 +181,8 @@ int main(void) {
   kvcacheStringFree(text);
 
   /* Wrong calls. */
-  wrong(kvcacheDeviceGetCounters(device, (kvcacheFormat)7, &text),
-        "format of counters");
-  wrong(kvcacheDeviceGetReports(device, (kvcacheFormat)-1, &text),
-        "format of reports");
+  wrong(kvcacheDeviceGetCounters(device, 7, &text), "format of counters");
+  wrong(kvcacheDeviceGetReports(device, -1, &text), "format of reports");
   wrong(kvcacheLaunch(kernel, &config, params, 2, NULL), "too few");
   wrong(kvcacheLaunch(kernel, &config, NULL, 3, NULL), "no params");
   config = shape(0, 32);

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlow.h"
 #include "Destinations.h"
 #include "GatherKernel.h"
 #include "RowUnits.h"
-#include "Tiles/Branch.h"
 #include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

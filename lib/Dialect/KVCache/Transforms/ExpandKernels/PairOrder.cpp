@@ -6,6 +6,7 @@
 
 #include "PairOrder.h"
 
+#include "ControlFlow.h"
 #include "Destinations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,41 +24,6 @@ static Value compare(ImplicitLocOpBuilder &b, arith::CmpIPredicate predicate,
 
 static Value isPair(ImplicitLocOpBuilder &b, Value pair) {
   return compare(b, arith::CmpIPredicate::sge, pair, Arith(b).i32(0));
-}
-
-SmallVector<Value>
-mlir::kvcache::emitWhile(ImplicitLocOpBuilder &b, ValueRange initial,
-                         function_ref<Value(ValueRange)> condition,
-                         function_ref<SmallVector<Value>(ValueRange)> body) {
-  auto fill = [&](Block *block, function_ref<void()> make) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(block);
-    make();
-  };
-  auto loop = scf::WhileOp::create(b, initial.getTypes(), initial);
-  SmallVector<Location> locs(initial.size(), b.getLoc());
-  Block *before =
-      b.createBlock(&loop.getBefore(), {}, initial.getTypes(), locs);
-  Block *after = b.createBlock(&loop.getAfter(), {}, initial.getTypes(), locs);
-  b.setInsertionPointAfter(loop);
-  fill(before, [&] {
-    Value more = condition(before->getArguments());
-    scf::ConditionOp::create(b, more, before->getArguments());
-  });
-  fill(after, [&] { scf::YieldOp::create(b, body(after->getArguments())); });
-  return llvm::to_vector_of<Value>(loop.getResults());
-}
-
-Value mlir::kvcache::emitChoice(ImplicitLocOpBuilder &b, Value condition,
-                                function_ref<Value()> then, Value otherwise) {
-  auto branch = scf::IfOp::create(b, TypeRange(otherwise.getType()), condition,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, then());
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, otherwise);
-  return branch.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,16 +60,6 @@ private:
 /// Entry `index` (`index`) of a list of `i32` in a kernel, as a rank-0 memref.
 Value viewEntry(ImplicitLocOpBuilder &b, const Tensor &list, Value index);
 
-/// A loop that carries `initial`: while `condition` holds of them, they become
-/// what `body` makes of them.
-SmallVector<Value> emitWhile(ImplicitLocOpBuilder &b, ValueRange initial,
-                             function_ref<Value(ValueRange)> condition,
-                             function_ref<SmallVector<Value>(ValueRange)> body);
-
-/// `then` under a condition, else `otherwise`.
-Value emitChoice(ImplicitLocOpBuilder &b, Value condition,
-                 function_ref<Value()> then, Value otherwise);
-
 /// Emits the kernels that order the pairs in `lists`, as `IdList` takes them.
 void emitOrderPairs(ImplicitLocOpBuilder &host, Operation *op,
                     const PageScope &scope, ArrayRef<Value> lists,

@@ -20,8 +20,8 @@
 
 #include "MLADecodeKernel.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
-#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Words.h"
 

@@ -32,8 +32,8 @@
 
 #include "PagedAttentionKernel.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
-#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Words.h"
 

@@ -14,8 +14,8 @@
 
 #include "SharedScales.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
-#include "../Tiles/Branch.h"
 #include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,8 +6,8 @@
 
 #include "SoftmaxState.h"
 
+#include "../ControlFlow.h"
 #include "../KernelBuilder.h"
-#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Words.h"
 

@@ -6,8 +6,8 @@
 
 #include "Candidates.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
-#include "../PairOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

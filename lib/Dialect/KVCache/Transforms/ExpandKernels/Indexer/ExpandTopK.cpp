@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
-#include "../PairOrder.h"
 #include "../RowUnits.h"
 #include "ExpandIndexer.h"
 #include "TokenRows.h"

@@ -6,9 +6,9 @@
 
 #include "KeyTiles.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
 #include "../PageRows.h"
-#include "../Tiles/Branch.h"
 #include "../Tiles/Words.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"

@@ -6,9 +6,8 @@
 
 #include "ScoreTiles.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
-#include "../PairOrder.h"
-#include "../Tiles/Branch.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
 #include "../Tiles/Wgmma.h"
