@@ -5,6 +5,8 @@
 #include "Async.h"
 #include "Checks.h"
 
+#include <algorithm>
+
 using namespace ptxsim;
 
 static uint64_t operandValue(const Warp &w, const Inst &i, unsigned index,
@@ -73,6 +75,13 @@ void ptxsim::cpWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
       PendingCopy copy = thread.small.front();
       thread.small.pop_front();
       land(copy);
+      // What an mbarrier is told of is for whoever waits there.
+      bool isAnnounced = std::any_of(
+          thread.small.begin(), thread.small.end(), [](const PendingCopy &c) {
+            return c.kind == CopyKind::ArriveWhenDone;
+          });
+      if (copy.kind == CopyKind::Small && !isAnnounced)
+        markWaited(copy);
     }
   }
 }

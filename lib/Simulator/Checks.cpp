@@ -97,6 +97,14 @@ void ptxsim::clearPending(const PendingCopy &copy) {
   });
 }
 
+void ptxsim::markWaited(const PendingCopy &copy) {
+  if (!(copy.warp->block->launch->tools & RaceCheck))
+    return;
+  forPending(copy, [&](Block &block, uint32_t offset) {
+    raceWaited(*copy.warp, *copy.inst, copy.lane, block, offset, copy.bytes);
+  });
+}
+
 static void uninitialised(Warp &warp, const Inst &inst, unsigned lane,
                           uint64_t address, unsigned bytes, Space space,
                           const char *name) {
@@ -188,12 +196,14 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
   if (launch.globalRaces) {
     bool strong = isStrong(warp, inst, mode);
     if (strong)
-      noteStrong(warp, inst);
+      noteStrong(warp, inst, lane);
     raceGlobal(warp, inst, lane, allocation, address, bytes, mode);
-    // A flag there may order accesses to shared memory.
-    if (strong && !warp.asynchronous && mode != AccessMode::Write)
+    // A flag there may order accesses to shared memory. Most atomics are none.
+    if (strong && !warp.asynchronous && mode != AccessMode::Write &&
+        !warp.block->cluster->places.empty())
       observe(warp, inst, lane, address);
-    if (strong && !warp.asynchronous && mode != AccessMode::Read)
+    if (strong && !warp.asynchronous && mode != AccessMode::Read &&
+        (inst.flags & AccessRelease || warp.clock->fenced[lane]))
       publish(warp, inst, lane, address);
   }
   if (!allocation.shadow)

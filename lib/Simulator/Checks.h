@@ -6,6 +6,7 @@
 
 #include "Handlers.h"
 #include "Proxy.h"
+#include "RaceSignals.h"
 #include "State.h"
 
 namespace ptxsim {
@@ -16,13 +17,15 @@ struct PendingCopy;
 /// through the cluster.
 struct RaceCell {
   uint32_t writeEpoch = 0, writePc = 0;
-  /// Two readers: the first since the last write, and the latest.
+  /// Two readers since the last write that are not ordered: of more, weak ones
+  /// rather than strong ones, the first, and the latest.
   uint32_t readEpoch[2] = {0, 0};
-  uint32_t readPc = 0;
-  uint16_t writeThread = 0;
+  uint32_t readPc[2] = {0, 0};
   uint16_t readThread[2] = {0, 0};
-  bool writeStrong = false;
-  bool readStrong = false;
+  uint16_t writeThread = 0;
+  uint8_t writeStrong = 0;
+  /// A bit for each.
+  uint8_t readStrong = 0;
 };
 
 /// What is known of a block's shared memory.
@@ -116,6 +119,8 @@ void resetShadow(Block &block);
 // Outstanding copies: reads of what they will write are reported.
 void markPending(const PendingCopy &copy);
 void clearPending(const PendingCopy &copy);
+/// The lane that issued a copy has waited for it: it has written as if itself.
+void markWaited(const PendingCopy &copy);
 
 // Races (Race.cpp)
 
@@ -136,17 +141,23 @@ void *raceCells(Warp &warp, const Allocation &allocation);
 /// there must be ordered before.
 void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                  uint32_t offset, unsigned bytes);
+/// What a lane has waited for: a write of its own.
+void raceWaited(Warp &warp, const Inst &inst, unsigned lane, Block &block,
+                uint32_t offset, unsigned bytes);
 /// A strong access or a fence, which other blocks may observe; an arrival at or
 /// a wait for a barrier that other blocks of the cluster use.
-void noteStrong(Warp &warp, const Inst &inst);
+void noteStrong(Warp &warp, const Inst &inst, unsigned lane);
 void noteFence(Warp &warp, const Inst &inst);
 void noteClusterBarrier(Warp &warp, bool releases);
+/// A block has ended.
+void noteEnd(Block &block);
 
 /// Accesses of blocks to global memory, for one launch.
 class GlobalRaces {
 public:
   GlobalRaces(bool byByte, Dim3 grid, Dim3 cluster)
-      : unit(byByte ? 1 : 4), grid(grid), cluster(cluster) {}
+      : unit(byByte ? 1 : 4), grid(grid), cluster(cluster),
+        hasClusters(cluster.x * cluster.y * cluster.z > 1) {}
   ~GlobalRaces();
   /// The allocation is about to go.
   void forget(const Allocation &allocation);
@@ -161,9 +172,10 @@ private:
   static constexpr uint32_t severalBlocks = ~0u;
   friend void raceGlobal(Warp &, const Inst &, unsigned, const Allocation &,
                          uint64_t, unsigned, AccessMode);
-  friend void noteStrong(Warp &, const Inst &);
+  friend void noteStrong(Warp &, const Inst &, unsigned);
   friend void noteClusterBarrier(Warp &, bool);
   friend void noteFence(Warp &, const Inst &);
+  friend void noteEnd(Block &);
   struct Cell {
     /// Block number plus one; ~0: several blocks.
     uint32_t writer, writeTime, reader, readTime;
@@ -172,20 +184,18 @@ private:
     Cell *cells;
     size_t bytes;
   };
-  /// What a block does for others to observe, by scopes of a cluster and of the
-  /// device: its last fence, the times of its strong accesses, and the first of
-  /// these behind each fence (or that releases by itself).
-  struct Signals {
-    uint32_t fence = 0;
-    std::vector<uint32_t> strong;
-    struct Release {
-      uint32_t fence, strong;
-    };
-    std::vector<Release> releases;
-  };
   /// Marks the times of strong accesses.
   static constexpr uint32_t strongBit = 0x80000000;
-  uint32_t stamp(bool strong) const { return clock | (strong ? strongBit : 0); }
+  uint32_t stamp(bool strong) const {
+    return strong ? strongTime | strongBit : clock;
+  }
+  /// The time of a signal. Once there are no more, all accesses are forgotten.
+  uint32_t tick() {
+    if (clock == strongBit - 1)
+      restart();
+    return clock++;
+  }
+  void restart();
   bool ordered(uint32_t block, uint32_t time, bool wasStrong,
                uint32_t now) const;
   bool sameCluster(uint32_t a, uint32_t b) const;
@@ -195,13 +205,25 @@ private:
 
   const unsigned unit;
   const Dim3 grid, cluster;
+  const bool hasClusters;
   uint32_t clock = 1;
+  /// Of the strong access being made: before its own signal if that releases
+  /// it.
+  uint32_t strongTime = 1;
+  /// The lanes of an instruction signal once: those behind this one, while the
+  /// clock stands.
+  struct {
+    const Warp *warp = nullptr;
+    const Inst *inst = nullptr;
+    unsigned lane = 0;
+    uint32_t clock = 0;
+  } signaller;
   std::map<const Allocation *, Shadow> shadows;
   /// The shadow of the last access.
   const Allocation *lastAllocation = nullptr;
   Cell *lastCells = nullptr;
-  /// Per block.
-  std::map<uint32_t, Signals> clusterSignals, deviceSignals;
+  /// The former between the blocks of clusters.
+  BlockSignals clusterSignals, deviceSignals;
 };
 
 } // namespace ptxsim

@@ -95,21 +95,33 @@ void ptxsim::resetClocks(Cluster &cluster) {
       }
 }
 
+/// The lanes that make up a warp: those that have exited, too, while what they
+/// did is not ordered.
+static uint32_t countedLanes(const Warp &warp) {
+  return warp.live | warp.clock->touched;
+}
+
 void ptxsim::meetLanes(Warp &warp, uint32_t lanes) {
   WarpClock &clock = *warp.clock;
   uint32_t before = clock.epoch++;
+  uint32_t counted = countedLanes(warp);
   if (!(warp.live & ~lanes)) {
     if (!clock.views.empty()) {
       clock.views.joinTo(clock.seen, lanes);
       clock.views.clear();
     }
-    clock.seen.raise(warpInCluster(warp), before);
+    if (counted & ~lanes) {
+      clock.seen.raise(warpInCluster(warp), lanes, counted, before);
+    } else {
+      clock.seen.raise(warpInCluster(warp), before);
+      clock.touched = 0;
+    }
     return;
   }
   VectorClock met;
   met.reset(clock.seen.size());
   clock.views.joinTo(met, lanes);
-  met.raise(warpInCluster(warp), lanes, warp.live, before);
+  met.raise(warpInCluster(warp), lanes, counted, before);
   clock.views.drop(lanes);
   clock.views.add(lanes, met);
 }
@@ -126,8 +138,9 @@ static void passOn(VectorClock &clock, const Warp &warp, uint32_t lanes) {
 /// The same, with what they have done themselves up to now.
 static void passOnAll(VectorClock &clock, const Warp &warp, uint32_t lanes) {
   passOn(clock, warp, lanes);
-  if (warp.live & ~lanes)
-    clock.raise(warpInCluster(warp), lanes, warp.live, warp.clock->epoch);
+  uint32_t counted = countedLanes(warp);
+  if (counted & ~lanes)
+    clock.raise(warpInCluster(warp), lanes, counted, warp.clock->epoch);
   else
     clock.raise(warpInCluster(warp), warp.clock->epoch);
 }
@@ -140,7 +153,7 @@ static void passOnFenced(VectorClock &clock, const Warp &warp, uint32_t lanes,
     if (!epoch)
       continue;
     passOn(clock, warp, m & -m);
-    clock.raise(warpInCluster(warp), m & -m, warp.live, epoch);
+    clock.raise(warpInCluster(warp), m & -m, countedLanes(warp), epoch);
   }
 }
 

@@ -3,9 +3,9 @@
 // The race check. In shared memory an access is compared with the last ones to
 // the same place: they must be of the same thread, or ordered by a barrier, a
 // warp synchronisation, an mbarrier, or a release and an acquire, also across
-// the blocks of a cluster (Clocks.cpp). In
-// global memory the accesses of different blocks are compared. Two writes of
-// the same value are let pass.
+// the blocks of a cluster (Clocks.cpp). In global memory the accesses of
+// different blocks are compared (RaceSignals.cpp). Two writes of the same value
+// are let pass.
 #include "Async.h"
 #include "Checks.h"
 #include "Clocks.h"
@@ -68,11 +68,45 @@ static void compare(const RaceCell &cell, Warp &warp, const Inst &inst,
     return;
   for (int k = 0; k < 2; ++k)
     if (!isOrdered(warp, lane, cell.readThread[k], cell.readEpoch[k]) &&
-        !(strong && cell.readStrong) && !sameValue) {
+        !(strong && cell.readStrong >> k & 1) && !sameValue) {
       reportRace(warp, inst, lane, block, offset, mode, false,
-                 cell.readThread[k], cell.readPc);
+                 cell.readThread[k], cell.readPc[k]);
       break;
     }
+}
+
+static void recordRead(RaceCell &cell, const Warp &warp, unsigned lane,
+                       uint16_t self, uint32_t epoch, uint32_t pc,
+                       bool strong) {
+  bool isOld[2];
+  for (int k = 0; k < 2; ++k)
+    isOld[k] = isOrdered(warp, lane, cell.readThread[k], cell.readEpoch[k]);
+  unsigned k = isOld[0] ? 0 : 1;
+  if (k == 0 && isOld[1])
+    cell.readEpoch[1] = 0;
+  if (!isOld[k]) {
+    if (cell.readStrong)
+      k = cell.readStrong >> 1;
+    else if (strong)
+      return;
+  }
+  cell.readThread[k] = self;
+  cell.readEpoch[k] = epoch;
+  cell.readPc[k] = pc;
+  cell.readStrong = uint8_t((cell.readStrong & ~(1u << k)) | strong << k);
+}
+
+static void recordWrite(RaceCell &cell, uint16_t self, uint32_t epoch,
+                        uint32_t pc, bool strong) {
+  cell.writeThread = self;
+  cell.writeEpoch = epoch;
+  cell.writePc = pc;
+  cell.writeStrong = strong;
+  cell.readEpoch[0] = cell.readEpoch[1] = 0;
+}
+
+static uint32_t pcOf(const Warp &warp, const Inst &inst) {
+  return uint32_t(&inst - warp.block->launch->program->code.data());
 }
 
 static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
@@ -85,25 +119,13 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
   uint16_t self =
       uint16_t((forGroup ? groupIndex(warp) : warpInCluster(warp)) * 32 + lane);
   uint32_t epoch = forGroup ? groupEpoch(warp) : warp.clock->epoch;
-  uint32_t pc = uint32_t(&inst - warp.block->launch->program->code.data());
+  uint32_t pc = pcOf(warp, inst);
   compare(cell, warp, inst, lane, block, offset, mode, strong, sameValue);
-  if (mode == AccessMode::Read) {
-    bool firstOrdered =
-        isOrdered(warp, lane, cell.readThread[0], cell.readEpoch[0]);
-    unsigned k = firstOrdered ? 0 : 1;
-    cell.readThread[k] = self;
-    cell.readEpoch[k] = epoch;
-    if (k == 0)
-      cell.readEpoch[1] = 0;
-    cell.readPc = pc;
-    cell.readStrong = strong;
-    return;
-  }
-  cell.writeThread = self;
-  cell.writeEpoch = epoch;
-  cell.writePc = pc;
-  cell.writeStrong = strong;
-  cell.readEpoch[0] = cell.readEpoch[1] = 0;
+  warp.clock->touched |= 1u << lane;
+  if (mode == AccessMode::Read)
+    recordRead(cell, warp, lane, self, epoch, pc, strong);
+  else
+    recordWrite(cell, self, epoch, pc, strong);
 }
 
 void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
@@ -120,6 +142,22 @@ void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
       compare(shadow.bytes[k], warp, inst, lane, block, k, AccessMode::Write,
               false, false);
   }
+}
+
+void ptxsim::raceWaited(Warp &warp, const Inst &inst, unsigned lane,
+                        Block &block, uint32_t offset, unsigned bytes) {
+  SharedShadow &shadow = *block.shadow;
+  uint16_t self = uint16_t(warpInCluster(warp) * 32 + lane);
+  warp.clock->touched |= 1u << lane;
+  auto record = [&](RaceCell &cell) {
+    recordWrite(cell, self, warp.clock->epoch, pcOf(warp, inst), false);
+  };
+  for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word)
+    if (!shadow.split[word])
+      record(shadow.words[word]);
+  for (uint32_t k = offset; k < offset + bytes; ++k)
+    if (shadow.split[k / 4])
+      record(shadow.bytes[k]);
 }
 
 void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
@@ -195,32 +233,29 @@ bool GlobalRaces::sameCluster(uint32_t a, uint32_t b) const {
   return std::equal(ofA, ofA + 3, ofB);
 }
 
-/// An access of `block` at `time` happened before: the block has since released
-/// it, by an access that does so or by a fence and a strong access, and block
-/// `now` has made a strong access later. A fence alone orders nothing:
-/// something must be passed from one block to the other. Threads are not told
-/// apart. What was strong itself needs no fence: an ordinary load of what
+/// Whether an access of `block` at `time` happened before what block `now`
+/// does. What was strong itself needs no release: an ordinary load of what
 /// others update by atomics is where loops around a compare-and-swap begin.
 bool GlobalRaces::ordered(uint32_t block, uint32_t time, bool wasStrong,
                           uint32_t now) const {
-  const auto &signals =
-      sameCluster(block, now) ? clusterSignals : deviceSignals;
-  auto released = signals.find(block), acquired = signals.find(now);
-  if (released == signals.end() || acquired == signals.end() ||
-      acquired->second.strong.empty())
-    return false;
-  uint32_t last = acquired->second.strong.back();
-  if (wasStrong) {
-    const std::vector<uint32_t> &strong = released->second.strong;
-    auto it = std::upper_bound(strong.begin(), strong.end(), time);
-    return it != strong.end() && last > *it;
+  const BlockSignals &signals =
+      hasClusters && sameCluster(block, now) ? clusterSignals : deviceSignals;
+  return signals.ordered(block, time, !wasStrong, now);
+}
+
+/// Forgetting may hide a race but not invent one.
+void GlobalRaces::restart() {
+  for (auto &entry : shadows) {
+    Cell *cells = entry.second.cells;
+    // Pages that nothing has touched stay so.
+    for (size_t k = 0, n = entry.second.bytes / sizeof(Cell); k < n; ++k)
+      if (cells[k].writer || cells[k].reader)
+        cells[k] = Cell();
   }
-  const std::vector<Signals::Release> &releases = released->second.releases;
-  auto it = std::upper_bound(releases.begin(), releases.end(), time,
-                             [](uint32_t t, const Signals::Release &release) {
-                               return t < release.fence;
-                             });
-  return it != releases.end() && last > it->strong;
+  clusterSignals.clear();
+  deviceSignals.clear();
+  signaller = {};
+  clock = 1;
 }
 
 bool GlobalRaces::conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
@@ -230,9 +265,10 @@ bool GlobalRaces::conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
       return false;
     // Of several readers not all are known: only without any ordering at all
     // is it certain.
-    bool isOrdered = who == severalBlocks ? !clusterSignals.empty()
-                                          : ordered(who, time & ~strongBit,
-                                                    time & strongBit, self);
+    bool isOrdered =
+        who == severalBlocks
+            ? !clusterSignals.empty() || !deviceSignals.empty()
+            : ordered(who, time & ~strongBit, time & strongBit, self);
     if (!isOrdered)
       other = who;
     return !isOrdered;
@@ -403,31 +439,31 @@ bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
 }
 
 void GlobalRaces::signal(uint32_t block, bool releases, bool toDevice) {
-  uint32_t now = ++clock;
-  ++clock;
-  auto note = [&](Signals &signals) {
-    if (releases)
-      signals.fence = now;
-    signals.strong.push_back(now);
-    if (signals.fence && (signals.releases.empty() ||
-                          signals.releases.back().fence < signals.fence))
-      signals.releases.push_back({signals.fence, now});
-  };
-  note(clusterSignals[block]);
+  uint32_t now = tick();
+  bool released = false;
+  if (hasClusters)
+    released = clusterSignals.access(block, now, releases);
   if (toDevice)
-    note(deviceSignals[block]);
+    released = deviceSignals.access(block, now, releases);
+  strongTime = released ? now : clock;
 }
 
-void ptxsim::noteStrong(Warp &warp, const Inst &inst) {
+void ptxsim::noteStrong(Warp &warp, const Inst &inst, unsigned lane) {
   GlobalRaces *races = warp.block->launch->globalRaces.get();
-  if (races && !(inst.flags & AccessOfBlock))
+  if (!races || inst.flags & AccessOfBlock)
+    return;
+  auto &last = races->signaller;
+  bool again = last.warp == &warp && last.inst == &inst && lane > last.lane &&
+               last.clock == races->clock;
+  if (!again)
     races->signal(uint32_t(warp.block->linear + 1), inst.flags & AccessRelease,
                   !(inst.flags & AccessOfCluster));
+  last = {&warp, &inst, lane, races->clock};
 }
 
 void ptxsim::noteClusterBarrier(Warp &warp, bool releases) {
   GlobalRaces *races = warp.block->launch->globalRaces.get();
-  if (races && warp.block->launch->clusterBlocks > 1)
+  if (races && races->hasClusters)
     races->signal(uint32_t(warp.block->linear + 1), releases,
                   /*toDevice=*/false);
 }
@@ -436,10 +472,18 @@ void ptxsim::noteFence(Warp &warp, const Inst &inst) {
   GlobalRaces *races = warp.block->launch->globalRaces.get();
   if (!races || !(inst.flags & FenceCluster))
     return;
-  uint32_t now = ++races->clock;
-  ++races->clock;
+  uint32_t now = races->tick();
   uint32_t block = uint32_t(warp.block->linear + 1);
-  races->clusterSignals[block].fence = now;
+  if (races->hasClusters)
+    races->clusterSignals.fence(block, now);
   if (inst.flags & FenceDevice)
-    races->deviceSignals[block].fence = now;
+    races->deviceSignals.fence(block, now);
+}
+
+void ptxsim::noteEnd(Block &block) {
+  GlobalRaces *races = block.launch->globalRaces.get();
+  if (!races)
+    return;
+  races->clusterSignals.finish(uint32_t(block.linear + 1));
+  races->deviceSignals.finish(uint32_t(block.linear + 1));
 }

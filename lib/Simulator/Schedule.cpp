@@ -441,8 +441,10 @@ bool Runner::round(Cluster &cluster) {
 }
 
 void Runner::finish(Cluster &cluster) {
-  for (Block &block : cluster.blocks)
+  for (Block &block : cluster.blocks) {
     finishAsync(block);
+    noteEnd(block);
+  }
   launch.blocksDone.fetch_add(launch.clusterBlocks, std::memory_order_relaxed);
 }
 

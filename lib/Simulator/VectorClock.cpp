@@ -37,7 +37,7 @@ void VectorClock::prune() {
              some.end());
 }
 
-void VectorClock::raise(unsigned warp, uint32_t lanes, uint32_t live,
+void VectorClock::raise(unsigned warp, uint32_t lanes, uint32_t counted,
                         uint32_t epoch) {
   if (epoch <= all[warp])
     return;
@@ -47,7 +47,7 @@ void VectorClock::raise(unsigned warp, uint32_t lanes, uint32_t live,
     seen = std::max(seen, epoch);
   }
   uint32_t least = epoch;
-  for (uint32_t m = live; m; m &= m - 1)
+  for (uint32_t m = counted; m; m &= m - 1)
     least = std::min(least, epochs[__builtin_ctz(m)]);
   if (least > all[warp])
     raise(warp, least);

@@ -33,8 +33,8 @@ public:
     if (!some.empty())
       prune();
   }
-  /// Some of its lanes; `live` are those that make up all.
-  void raise(unsigned warp, uint32_t lanes, uint32_t live, uint32_t epoch);
+  /// Some of its lanes; `counted` are those that make up all.
+  void raise(unsigned warp, uint32_t lanes, uint32_t counted, uint32_t epoch);
   /// What another clock has seen as well.
   void join(const VectorClock &other);
 
@@ -94,6 +94,9 @@ struct WarpClock {
   /// What strong accesses have observed, for the lane's next fence: of the
   /// block or wider.
   LaneViews observed, observedWide;
+  /// Lanes that have accessed shared memory since all last met: once they have
+  /// exited they meet nobody any more.
+  uint32_t touched = 0;
   /// Per lane: the epoch its last fence has ended, and the last that other
   /// blocks may observe; 0 for none.
   uint32_t fenced[32] = {}, fencedWide[32] = {};
@@ -122,6 +125,7 @@ public:
   /// apart: that may hide a race but not invent one.
   Place *find(uint64_t address);
   Place &at(uint64_t address);
+  bool empty() const { return places.empty(); }
   void clear() { places.clear(); }
 
 private:

@@ -143,6 +143,97 @@ KERNEL(flag, None, , (const int *in, int *out), (in, out))
 KERNEL(flag, NoSync, _no_sync, (const int *in, int *out), (in, out))
 KERNEL(flag, NoWait, _no_wait, (const int *in, int *out), (in, out))
 
+// What a lane has copied is its own until the warp meets.
+template <int F> __device__ void own_copies_body(const int *in, int *out) {
+  __shared__ int s[32];
+  int lane = threadIdx.x;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n"
+               "cp.async.wait_all;" ::"r"(sharedAddress(s + lane)),
+               "l"(in + lane)
+               : "memory");
+  if (F != NoSync)
+    __syncwarp();
+  out[lane] = s[31 - lane]; //! own_copies_no_sync: racecheck, 0, -
+}
+KERNEL(own_copies, None, , (const int *in, int *out), (in, out))
+KERNEL(own_copies, NoSync, _no_sync, (const int *in, int *out), (in, out))
+
+// Copies that an mbarrier announces are not their thread's, waited for or not.
+__device__ void announced_copies_body(const int *in, int *out) {
+  __shared__ unsigned long long full;
+  __shared__ int s[32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0)
+    init(&full, 32);
+  __syncthreads();
+  if (t < 32) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n"
+                 "cp.async.mbarrier.arrive.noinc.shared.b64 [%2];\n"
+                 "cp.async.wait_all;" ::"r"(sharedAddress(s + lane)),
+                 "l"(in + lane), "r"(sharedAddress(&full))
+                 : "memory");
+  } else {
+    wait(&full, 0);
+    out[lane] = s[31 - lane];
+  }
+}
+extern "C" __global__ void announced_copies(const int *in, int *out) {
+  announced_copies_body(in, out);
+}
+
+// Lanes that have exited have met nobody since.
+template <int F> __device__ void exits_body(const int *in, int *out) {
+  __shared__ unsigned long long full;
+  __shared__ int s[32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0)
+    init(&full, 1);
+  __syncthreads();
+  if (t < 32) {
+    s[lane] = in[lane];
+    if (F != NoSync)
+      __syncwarp();
+    if (lane)
+      return;
+    asm volatile("nanosleep.u32 100;");
+    arrive(&full);
+  } else {
+    wait(&full, 0);
+    out[lane] = s[31 - lane]; //! exits_no_sync: racecheck, 0, -
+  }
+}
+KERNEL(exits, None, , (const int *in, int *out), (in, out))
+KERNEL(exits, NoSync, _no_sync, (const int *in, int *out), (in, out))
+
+// A thread reads a flag of its own as usual while others poll it; then it waits
+// for an ordinary reader, too.
+template <int F> __device__ void readers_body(int *out) {
+  __shared__ unsigned long long done;
+  __shared__ int flag;
+  int t = threadIdx.x, value = 0;
+  if (t == 0) {
+    flag = 5;
+    init(&done, 1);
+  }
+  __syncthreads();
+  if (t == 0) {
+    value = flag;
+    if (F != NoWait)
+      wait(&done, 0);
+    *(volatile int *)&flag = value + 1; //! readers_no_wait: racecheck, 0, -
+  } else if (t == 32) {
+    while (*(volatile int *)&flag == 5)
+      ;
+  } else if (t == 64) {
+    value = flag; //! readers_no_wait: racecheck, 0, -
+    arrive(&done);
+  }
+  if (t % 32 == 0)
+    out[t / 32] = value;
+}
+KERNEL(readers, None, , (int *out), (out))
+KERNEL(readers, NoWait, _no_wait, (int *out), (out))
+
 // Halves of a warp that meet by themselves.
 template <int F> __device__ void halves_body(const int *in, int *out) {
   __shared__ int s[32];
@@ -206,6 +297,30 @@ template <int F> __device__ void chain_body(int *sums, int *flags) {
 KERNEL(chain, None, , (int *sums, int *flags), (sums, flags))
 KERNEL(chain, Narrow, _narrow, (int *sums, int *flags), (sums, flags))
 KERNEL(chain, NoFence, _no_fence, (int *sums, int *flags), (sums, flags))
+
+// Blocks take turns often; each reads the turn it has acquired once more.
+template <int F> __device__ void turns_body(int *turn, int *sum, int *out) {
+  int b = blockIdx.x, seen = 0, again = 0;
+  if (threadIdx.x)
+    return;
+  for (int k = 0; k < 30; ++k) {
+    do
+      asm volatile("nanosleep.u32 100;\n ld.acquire.gpu.global.s32 %0, [%1];"
+                   : "=r"(seen)
+                   : "l"(turn)
+                   : "memory"); //! turns_no_fence: racecheck, -, 0
+    while (seen % 3 != b);
+    asm volatile("ld.global.s32 %0, [%1];" : "=r"(again) : "l"(turn) : "memory"); //! turns_no_fence: racecheck, -, 0
+    *sum += again; //! turns_no_fence: racecheck, -, 0
+    if (F == NoFence)
+      asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(turn), "r"(seen + 1) : "memory"); //! turns_no_fence: racecheck, -, 0
+    else
+      asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(turn), "r"(seen + 1) : "memory");
+  }
+  out[b] = again;
+}
+KERNEL(turns, None, , (int *turn, int *sum, int *out), (turn, sum, out))
+KERNEL(turns, NoFence, _no_fence, (int *turn, int *sum, int *out), (turn, sum, out))
 
 // All blocks add to one sum.
 template <int F> __device__ void tally_body(const int *in, int *out) {

@@ -191,8 +191,10 @@ def check_say(text, x=x):
 LAUNCHES["say"] = Launch("2", "32", [x], check_say)
 
 x = integers(-100, 100, 32)
-for name in ("hand_over", "wait_one", "flag"):
+for name in ("hand_over", "wait_one", "flag", "exits", "announced_copies"):
     LAUNCHES[name] = Launch("1", "64", [x, Out("s32[32]")], same(x[::-1]))
+LAUNCHES["own_copies"] = Launch("1", "32", [x, Out("s32[32]")], same(x[::-1]))
+LAUNCHES["readers"] = Launch("1", "96", [Out("s32[3]")], same([5, 0, 5]))
 LAUNCHES["far_flag"] = Launch("1", "64", [x, Out("s32[1]", zero=True), Out("s32[32]")],
                               same(x[::-1]))
 x = integers(-100, 100, 3, 32)
@@ -207,6 +209,10 @@ LAUNCHES["chain"] = Launch(
     lambda text, sums, flags: same(np.cumsum(np.arange(1, 6)))(text, sums))
 x = integers(-100, 100, 3, 64)
 LAUNCHES["tally"] = Launch("3", "64", [x, Out("s32[1]", zero=True)], same(x.sum()))
+LAUNCHES["turns"] = Launch(
+    "3", "32", [Out("s32[1]", zero=True), Out("s32[1]", zero=True), Out("s32[3]")],
+    lambda text, turn, *rest: same([sum(range(90)), 87, 88, 89])(
+        text, np.concatenate(rest)))
 
 
 def core_matrices(x):
