@@ -83,7 +83,7 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
         largest = largest ? math.max(largest, most) : most;
       }
       auto [up, down] = math.powersTo16Bits(largest);
-      factors[half] = math.mul(factors[half], down);
+      factors[half] = queries->takeBack(factors[half], down);
       queries->scale(words[half], up);
     }
     // The loop writes scores there after a barrier of its own.

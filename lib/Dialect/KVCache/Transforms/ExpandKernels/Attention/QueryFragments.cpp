@@ -50,7 +50,7 @@ void QueryFragments::load(Warp &warp, Value firstRow, Value head,
       auto [up, down] = math.powersTo16Bits(largest);
       for (SmallVector<Value> &ofPiece : ofRow)
         rows.scale(ofPiece, up);
-      rowFactor = math.mul(rowFactor, down);
+      rowFactor = rows.takeBack(rowFactor, down);
     }
     words.push_back(ofRow);
     factors.push_back(rowFactor);

@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::kvcache;
 
@@ -53,9 +55,18 @@ SmallVector<Value> QueryRows::load(Value place, Value element, int64_t count) {
   return registers.join(parts);
 }
 
+/// A magnitude that has not become 0: zero times what is masked, which is
+/// infinite, would be NaN.
+static Value emitPositive(FastMath &math, Value magnitude) {
+  return math.maxOrNaN(magnitude,
+                       math.number(std::numeric_limits<float>::min()));
+}
+
 RowFactor QueryRows::factor(double constant, ArrayRef<Value> numbers) {
   FastMath math(b);
-  Value product = math.number(constant);
+  using Limits = std::numeric_limits<float>;
+  Value product =
+      math.number(std::clamp<double>(constant, Limits::min(), Limits::max()));
   if (numbers.empty())
     return {product, Value()};
   for (Value number : numbers)
@@ -66,9 +77,12 @@ RowFactor QueryRows::factor(double constant, ArrayRef<Value> numbers) {
   Value spread = arith::ShRSIOp::create(b, bits, arith.i32(31));
   Value signs =
       arith::AndIOp::create(b, spread, arith.i32(int64_t(0x80008000)));
-  // Zero times what is masked, which is infinite, would be NaN.
-  Value least = math.number(std::numeric_limits<float>::min());
-  return {math.maxOrNaN(math.absolute(product), least), signs};
+  return {emitPositive(math, math.absolute(product)), signs};
+}
+
+Value QueryRows::takeBack(Value magnitude, Value power) {
+  FastMath math(b);
+  return emitPositive(math, math.mul(magnitude, power));
 }
 
 void QueryRows::turn(const RowFactor &factor, MutableArrayRef<Value> words) {

@@ -36,6 +36,9 @@ public:
   /// The factor `constant` times `numbers` (f32) of any sign; this and what
   /// follows is of registers of two numbers.
   RowFactor factor(double constant, ArrayRef<Value> numbers);
+  /// A factor's magnitude times the power that takes back what numbers were
+  /// multiplied by: positive again, or NaN.
+  Value takeBack(Value magnitude, Value power);
   /// Turns the signs of the row's registers as its factor says.
   void turn(const RowFactor &factor, MutableArrayRef<Value> words);
 
