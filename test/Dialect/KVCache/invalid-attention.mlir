@@ -112,7 +112,7 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: m
 
 #kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
 func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<4x8x64xbf16>, %out: memref<5x8x64xbf16>, %o: memref<?xi32>) {
-  // expected-error @+1 {{'kvcache.paged_attention' op expected 'q' and 'out' to have the same number of rows, got 4 and 5}}
+  // expected-error @+1 {{'kvcache.paged_attention' op expected dimension 0 of 'q' and of 'out' to be the same, got 4 and 5}}
   kvcache.paged_attention queries(%q : memref<4x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
       into(%out : memref<5x8x64xbf16>) ragged(%o : memref<?xi32>)
   return
@@ -366,5 +366,90 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memr
   // expected-error @+1 {{'kvcache.mla_decode' op expected 'global_scale' of 'f32', got 'f16'}}
   kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
       into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>) global_scale(%g : memref<f16>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'window' to be at least 1, got -1}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {window = -1 : i64}
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'softcap' to be at most 1024, got 1.000000e+05; leave it out where scores stay far below it}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {softcap = 1.0e5 : f32}
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<0xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'row_offsets' of B + 1 entries, got none}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<0xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<3x16x576xbf16>, %out: memref<3x16x512xbf16>, %o: memref<?xi32>, %s: memref<4x9xi32>, %t: memref<3x9xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected dimension 0 of 'q' and of 'slots' to be the same, got 3 and 4}}
+  kvcache.mla_decode queries(%q : memref<3x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<3x16x512xbf16>) ragged(%o : memref<?xi32>) slots(%s, %t : memref<4x9xi32>, memref<3x9xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<3x16x576xbf16>, %out: memref<3x16x512xbf16>, %o: memref<?xi32>, %s: memref<3x9xi32>, %t: memref<2x9xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected dimension 0 of 'q' and of 'scale_slots' to be the same, got 3 and 2}}
+  kvcache.mla_decode queries(%q : memref<3x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<3x16x512xbf16>) ragged(%o : memref<?xi32>) slots(%s, %t : memref<3x9xi32>, memref<2x9xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<3x16x576xbf16>, %out: memref<3x16x512xbf16>, %o: memref<?xi32>, %s: memref<3x9xi32>, %t: memref<3x8xi64>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected dimension 1 of 'slots' and of 'scale_slots' to be the same, got 9 and 8}}
+  kvcache.mla_decode queries(%q : memref<3x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<3x16x512xbf16>) ragged(%o : memref<?xi32>) slots(%s, %t : memref<3x9xi32>, memref<3x8xi64>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<3x16x576xbf16>, %out: memref<3x16x512xbf16>, %o: memref<?xi32>, %s: memref<4x16xf32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected dimension 0 of 'q' and of 'q_scales' to be the same, got 3 and 4}}
+  kvcache.mla_decode queries(%q : memref<3x16x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<3x16x512xbf16>) ragged(%o : memref<?xi32>) q_scales(%s : memref<4x16xf32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%blocks: memref<?x2x?x16x2x64xbf16>, %lengths: memref<4xi32>, %table: memref<4x?xi32>, %max: memref<1xi32>, %layer: index,
+             %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<9xi32>) {
+  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x?x16x2x64xbf16>) lengths(%lengths : memref<4xi32>) table(%table : memref<4x?xi32>)
+      max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#kv>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#kv>
+  %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#kv>
+  // expected-error @+1 {{'kvcache.paged_attention' op expected the size of 'row_offsets' less 1 and the sequences of the collection to be the same, got 8 and 4}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<9xi32>)
   return
 }

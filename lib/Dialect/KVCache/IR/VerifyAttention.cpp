@@ -25,7 +25,7 @@ static LogicalResult verifyPositive(Operation *op, StringRef name,
 
 /// Checks what of the operands all attention has; `outSize` are the elements of
 /// a head of 'out'.
-static LogicalResult verifyRows(Operation *op, Value q, Value out,
+static LogicalResult verifyRows(Operation *op, Value cache, Value q, Value out,
                                 Value offsets, Value sinks, Value lse,
                                 Value workspace, LayoutAttr layout,
                                 ArrayRef<Type> queryTypes, int64_t outSize) {
@@ -45,7 +45,7 @@ static LogicalResult verifyRows(Operation *op, Value q, Value out,
            << layout.getNumHeads() << " heads, got " << heads;
   if (failed(verifyTensor(op, "out", out, getWideFloats(context),
                           {any, heads, outSize}, {"T", "Hq", "D"})) ||
-      failed(verifyList(op, "row_offsets", offsets, "B + 1")))
+      failed(verifyOffsets(op, "row_offsets", cache, offsets)))
     return failure();
   if (lse &&
       failed(verifyTensor(op, "lse", lse, {f32}, {any, heads}, {"T", "Hq"})))
@@ -55,16 +55,9 @@ static LogicalResult verifyRows(Operation *op, Value q, Value out,
   if (workspace &&
       failed(verifyTensor(op, "workspace", workspace, {f32}, {any}, {"N"})))
     return failure();
-  int64_t rows = qType.getDimSize(0);
-  for (auto [name, tensor] : {std::pair("out", out), {"lse", lse}}) {
-    if (!tensor || ShapedType::isDynamic(rows))
-      continue;
-    int64_t size = cast<MemRefType>(tensor.getType()).getDimSize(0);
-    if (!ShapedType::isDynamic(size) && size != rows)
-      return op->emitOpError() << "expected 'q' and '" << name
-                               << "' to have the same number of rows, got "
-                               << rows << " and " << size;
-  }
+  for (auto [name, tensor] : {std::pair("out", out), {"lse", lse}})
+    if (tensor && failed(verifySameSize(op, 0, "q", q, name, tensor)))
+      return failure();
   return success();
 }
 
@@ -130,16 +123,25 @@ LogicalResult PagedAttentionOp::verify() {
     return emitOpError("expected a head size of 64, 80, 96, 128, 192 or 256, "
                        "got ")
            << layout.getHeadSize();
-  if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(), getSinks(),
-                        getLse(), getWorkspace(), layout, *queryTypes,
-                        layout.getHeadSize())) ||
+  if (failed(verifyRows(*this, getKeys(), getQ(), getOut(), getRowOffsets(),
+                        getSinks(), getLse(), getWorkspace(), layout,
+                        *queryTypes, layout.getHeadSize())) ||
+      failed(
+          verifyOffsets(*this, "row_offsets", getValues(), getRowOffsets())) ||
       failed(verifyPositive(*this, "scale", getScale())) ||
       failed(verifyPositive(*this, "softcap", getSoftcap())) ||
       failed(verifyGlobalScale(*this, layout, getGlobalScale())))
     return failure();
-  if (getWindow() && *getWindow() < 1)
+  // A cap times the error of tanh, 2^-22, is one of exponents.
+  constexpr int64_t maxSoftcap = 1024;
+  if (getSoftcap() && getSoftcap()->convertToDouble() > maxSoftcap)
+    return emitOpError("expected 'softcap' to be at most ")
+           << maxSoftcap << ", got " << getSoftcap()->convertToDouble()
+           << "; leave it out where scores stay far below it";
+  // The accessor of the number itself is unsigned.
+  if (IntegerAttr window = getWindowAttr(); window && window.getInt() < 1)
     return emitOpError("expected 'window' to be at least 1, got ")
-           << *getWindow();
+           << window.getInt();
   return success();
 }
 
@@ -182,7 +184,7 @@ LogicalResult MLADecodeOp::verify() {
       return diag << "a dynamic size";
     return diag << valueSize;
   }
-  if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(),
+  if (failed(verifyRows(*this, getKeys(), getQ(), getOut(), getRowOffsets(),
                         /*sinks=*/Value(), getLse(), getWorkspace(), layout,
                         *queryTypes, valueSize)) ||
       failed(verifyPositive(*this, "scale", getScale())) ||
@@ -192,9 +194,11 @@ LogicalResult MLADecodeOp::verify() {
   if (heads > 128)
     return emitOpError("expected at most 128 query heads, got ") << heads;
   constexpr int64_t any = ShapedType::kDynamic;
-  if (getQScales() && failed(verifyTensor(*this, "q_scales", getQScales(),
-                                          {Float32Type::get(getContext())},
-                                          {any, heads}, {"T", "Hq"})))
+  if (getQScales() &&
+      (failed(verifyTensor(*this, "q_scales", getQScales(),
+                           {Float32Type::get(getContext())}, {any, heads},
+                           {"T", "Hq"})) ||
+       failed(verifySameSize(*this, 0, "q", getQ(), "q_scales", getQScales()))))
     return failure();
   size_t lists = getSlots().empty()                                   ? 0
                  : layout.isQuantized() && layout.hasOwnScalesTable() ? 2
@@ -203,11 +207,17 @@ LogicalResult MLADecodeOp::verify() {
     return emitOpError("expected ")
            << lists << " operands (slots" << (lists == 2 ? ", scale_slots" : "")
            << "), got " << getSlots().size();
-  for (Value slots : getSlots())
-    if (failed(verifyTensor(*this, "slots", slots,
+  StringRef name = "slots";
+  for (Value slots : getSlots()) {
+    if (failed(verifyTensor(*this, name, slots,
                             {IntegerType::get(getContext(), 32),
                              IntegerType::get(getContext(), 64)},
-                            {any, any}, {"T", "K"})))
+                            {any, any}, {"T", "K"})) ||
+        failed(verifySameSize(*this, 0, "q", getQ(), name, slots)) ||
+        failed(
+            verifySameSize(*this, 1, "slots", getSlots().front(), name, slots)))
       return failure();
+    name = "scale_slots";
+  }
   return success();
 }

@@ -18,10 +18,10 @@ static std::optional<int64_t> staticSize(Value memref, unsigned dim) {
 }
 
 /// Checks that two sizes are the same where both are known.
-static LogicalResult verifySameSize(GatherOp op, const Twine &first,
-                                    std::optional<int64_t> firstSize,
-                                    const Twine &second,
-                                    std::optional<int64_t> secondSize) {
+static LogicalResult verifyEqualSizes(GatherOp op, const Twine &first,
+                                      std::optional<int64_t> firstSize,
+                                      const Twine &second,
+                                      std::optional<int64_t> secondSize) {
   if (!firstSize || !secondSize || *firstSize == *secondSize)
     return success();
   return op.emitOpError() << "expected " << first << " and " << second
@@ -56,10 +56,11 @@ LogicalResult GatherOp::verify() {
                             {Float32Type::get(getContext())}, shape, dims)))
       return failure();
     for (unsigned dim = 0; dim < getLeadingRank(); ++dim)
-      if (failed(verifySameSize(*this, "dimension " + Twine(dim) + " of 'out'",
-                                staticSize(getOut(), dim),
-                                "dimension " + Twine(dim) + " of 'scales'",
-                                staticSize(scales, dim))))
+      if (failed(verifyEqualSizes(*this,
+                                  "dimension " + Twine(dim) + " of 'out'",
+                                  staticSize(getOut(), dim),
+                                  "dimension " + Twine(dim) + " of 'scales'",
+                                  staticSize(scales, dim))))
         return failure();
   }
 
@@ -73,8 +74,8 @@ LogicalResult GatherOp::verify() {
     count = staticSize(sequences, 0);
   }
   if (!isRagged())
-    return verifySameSize(*this, "dimension 0 (B) of 'out'",
-                          staticSize(getOut(), 0), name, count);
+    return verifyEqualSizes(*this, "dimension 0 (B) of 'out'",
+                            staticSize(getOut(), 0), name, count);
   if (failed(verifyList(*this, "offsets", getOffsets(), "B + 1")))
     return failure();
   std::optional<int64_t> offsets = staticSize(getOffsets(), 0);
@@ -82,6 +83,6 @@ LogicalResult GatherOp::verify() {
     return emitOpError("expected 'offsets' of B + 1 entries, got none");
   if (offsets)
     --*offsets;
-  return verifySameSize(*this, "the size of 'offsets' less 1", offsets, name,
-                        count);
+  return verifyEqualSizes(*this, "the size of 'offsets' less 1", offsets, name,
+                          count);
 }

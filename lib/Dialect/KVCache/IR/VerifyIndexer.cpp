@@ -13,43 +13,6 @@ namespace {
 constexpr int64_t dynamic = ShapedType::kDynamic;
 } // namespace
 
-/// Checks that dimension `dim` of `other` is as that of `first`, where both are
-/// known.
-static LogicalResult verifySameSize(Operation *op, unsigned dim,
-                                    StringRef firstName, Value first,
-                                    StringRef otherName, Value other) {
-  int64_t size = cast<MemRefType>(first.getType()).getDimSize(dim);
-  int64_t otherSize = cast<MemRefType>(other.getType()).getDimSize(dim);
-  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(otherSize) ||
-      size == otherSize)
-    return success();
-  return op->emitOpError("expected dimension ")
-         << dim << " of '" << firstName << "' and of '" << otherName
-         << "' to be the same, got " << size << " and " << otherSize;
-}
-
-/// Checks the number of sequences against `size`, a static size or dynamic.
-static LogicalResult verifyBatch(Operation *op, Value cache, const Twine &what,
-                                 int64_t size) {
-  std::optional<int64_t> batch = getKnownTables(cache).batch;
-  if (!batch || ShapedType::isDynamic(size) || *batch == size)
-    return success();
-  return op->emitOpError("expected ")
-         << what << " and the sequences of the collection to be the same, got "
-         << size << " and " << *batch;
-}
-
-/// Checks `offsets` of ragged rows.
-static LogicalResult verifyOffsets(Operation *op, Value cache, Value offsets) {
-  if (failed(verifyList(op, "offsets", offsets, "B + 1")))
-    return failure();
-  int64_t size = cast<MemRefType>(offsets.getType()).getDimSize(0);
-  if (size == 0)
-    return op->emitOpError("expected 'offsets' of B + 1 entries, got none");
-  return verifyBatch(op, cache, "the size of 'offsets' less 1",
-                     ShapedType::isDynamic(size) ? size : size - 1);
-}
-
 LogicalResult RemapIndicesOp::verify() {
   Type i32 = IntegerType::get(getContext(), 32);
   Type i64 = IntegerType::get(getContext(), 64);
@@ -74,7 +37,7 @@ LogicalResult RemapIndicesOp::verify() {
         return failure();
   }
   if (getOffsets())
-    return verifyOffsets(*this, getSource(), getOffsets());
+    return verifyOffsets(*this, "offsets", getSource(), getOffsets());
   return verifyBatch(*this, getSource(), "dimension 0 (B) of 'indices'",
                      cast<MemRefType>(getIndices().getType()).getDimSize(0));
 }
@@ -166,7 +129,7 @@ static LogicalResult verifyQueries(Operation *op, Value cache, Value queries,
       failed(verifySameSize(op, 0, "queries", queries, "weights", weights)) ||
       failed(verifyGlobalScale(op, layout, globalScale)))
     return failure();
-  return verifyOffsets(op, cache, offsets);
+  return verifyOffsets(op, "offsets", cache, offsets);
 }
 
 /// Checks the tensor of all scores.

@@ -88,6 +88,41 @@ LogicalResult mlir::kvcache::verifyList(Operation *op, StringRef name,
   return verifyTensor(op, name, value, types, {ShapedType::kDynamic}, {dim});
 }
 
+LogicalResult mlir::kvcache::verifySameSize(Operation *op, unsigned dim,
+                                            StringRef firstName, Value first,
+                                            StringRef otherName, Value other) {
+  int64_t size = cast<MemRefType>(first.getType()).getDimSize(dim);
+  int64_t otherSize = cast<MemRefType>(other.getType()).getDimSize(dim);
+  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(otherSize) ||
+      size == otherSize)
+    return success();
+  return op->emitOpError("expected dimension ")
+         << dim << " of '" << firstName << "' and of '" << otherName
+         << "' to be the same, got " << size << " and " << otherSize;
+}
+
+LogicalResult mlir::kvcache::verifyBatch(Operation *op, Value cache,
+                                         const Twine &what, int64_t size) {
+  std::optional<int64_t> batch = getKnownTables(cache).batch;
+  if (!batch || ShapedType::isDynamic(size) || *batch == size)
+    return success();
+  return op->emitOpError("expected ")
+         << what << " and the sequences of the collection to be the same, got "
+         << size << " and " << *batch;
+}
+
+LogicalResult mlir::kvcache::verifyOffsets(Operation *op, StringRef name,
+                                           Value cache, Value offsets) {
+  if (failed(verifyList(op, name, offsets, "B + 1")))
+    return failure();
+  int64_t size = cast<MemRefType>(offsets.getType()).getDimSize(0);
+  if (size == 0)
+    return op->emitOpError("expected '")
+           << name << "' of B + 1 entries, got none";
+  return verifyBatch(op, cache, "the size of '" + name + "' less 1",
+                     ShapedType::isDynamic(size) ? size : size - 1);
+}
+
 LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
                                            OperandRange rows, LayoutAttr layout,
                                            bool writesScales) {

@@ -24,6 +24,20 @@ LogicalResult verifyTensor(Operation *op, StringRef name, Value value,
 LogicalResult verifyList(Operation *op, StringRef name, Value value,
                          StringRef dim, bool orI64 = false);
 
+/// Checks that dimension `dim` of `other` is as that of `first`, where both are
+/// known.
+LogicalResult verifySameSize(Operation *op, unsigned dim, StringRef firstName,
+                             Value first, StringRef otherName, Value other);
+
+/// Checks the number of sequences of `cache` against `size`, a static size or
+/// dynamic.
+LogicalResult verifyBatch(Operation *op, Value cache, const Twine &what,
+                          int64_t size);
+
+/// Checks the list `[B + 1]` of ragged rows of the sequences of `cache`.
+LogicalResult verifyOffsets(Operation *op, StringRef name, Value cache,
+                            Value offsets);
+
 /// Checks the operands that tell the rows of a tensor where to go; `leading` is
 /// the tensor's static shape before the head, where known.
 LogicalResult verifyRowForm(Operation *op, RowForm form, OperandRange rows,

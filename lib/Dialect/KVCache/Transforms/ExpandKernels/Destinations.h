@@ -84,6 +84,11 @@ private:
   Value perSequence;
 };
 
+/// Asserts on the host that a list of offsets has one more entry than `cache`
+/// has sequences.
+void requireOffsets(ImplicitLocOpBuilder &host, StringRef name, Value offsets,
+                    Value cache);
+
 /// Asserts on the host that tensors (several per row, as keys, values and
 /// scales) have the same leading sizes, and that the lists of `form` fit these.
 void requireRows(ImplicitLocOpBuilder &host, RowForm form, OperandRange rows,

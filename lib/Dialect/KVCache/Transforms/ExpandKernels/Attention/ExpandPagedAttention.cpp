@@ -268,6 +268,12 @@ void PagedAttentionKernel::emit() {
   if (op.getLse())
     requireSame(host, hostRows, sizeOf(host, op.getLse(), 0),
                 "'q' and 'lse' to have the same number of rows");
+  GetPagedCacheOp collection = getCollectionOp(op.getKeys());
+  bool sharesTables =
+      collection && collection == getCollectionOp(op.getValues());
+  requireOffsets(host, "row_offsets", op.getRowOffsets(), op.getKeys());
+  if (!sharesTables)
+    requireOffsets(host, "row_offsets", op.getRowOffsets(), op.getValues());
   QueryTiles items(builder, hostRows, op.getRowOffsets(), group, 8 * rowGroups);
   results.emplace(op.getOut(), op.getSinks(), op.getLse(), op.getWorkspace(),
                   op.getQueryHeads(), headSize);
@@ -282,9 +288,6 @@ void PagedAttentionKernel::emit() {
       host, onHost.mul(units, llvm::divideCeil(warps, 4)), tokens);
   results->enter(builder, parts);
 
-  GetPagedCacheOp collection = getCollectionOp(op.getKeys());
-  bool sharesTables =
-      collection && collection == getCollectionOp(op.getValues());
   Value keys = builder.take(op.getKeys());
   Value values = builder.take(op.getValues());
   warp.emplace(*b);

@@ -48,12 +48,10 @@ TokenRow mlir::kvcache::emitTokenRow(ImplicitLocOpBuilder &b, Value cache,
 
 void mlir::kvcache::requireTokenRows(ImplicitLocOpBuilder &host, Value cache,
                                      Value offsets, Value rows) {
-  Arith arith(host);
-  Value batch = host.createOrFold<BatchSizeOp>(cache);
   if (offsets)
-    return requireSame(host, sizeOf(host, offsets, 0), arith.add(batch, 1),
-                       "one more of 'offsets' than sequences (B)");
-  requireSame(host, rows, batch, "a row for each sequence (B)");
+    return requireOffsets(host, "offsets", offsets, cache);
+  requireSame(host, rows, host.createOrFold<BatchSizeOp>(cache),
+              "a row for each sequence (B)");
 }
 
 Value mlir::kvcache::viewElement(ImplicitLocOpBuilder &b, const Tensor &tensor,
