@@ -55,7 +55,7 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
     the keys of a row.
 
     Call: as that of `indexer_scores`, with `[indices=]`, `[values=]`, `[scores=]`,
-    `[scratch=]`. Gives `indices` `[T, k]`, with `values` also their scores, `[T, k]`,
+    `[scratch=]`, `[global_scale=]`. Gives `indices` `[T, k]`, with `values` also their scores, `[T, k]`,
     with `scores` also all scores, `[T, columns]`."""
     from ..dialects import kvcache as kv
 

@@ -36,27 +36,27 @@ func.func @topk(%s: memref<?x?xf32>, %p: memref<?x?xf32, strided<[?, 1], offset:
 // CHECK-LABEL: func @indexer_scores
 func.func @indexer_scores(%k: !kvcache.cache<key, #mla>, %q: memref<?x64x128xf8E4M3FN>, %w: memref<?x64xf32>,
                           %p: memref<?x3x128xf8E4M3FN, strided<[?, 256, 1], offset: ?>>, %x: memref<?x3xf32>,
-                          %o: memref<?xi32>, %s: memref<?x?xf32>) {
+                          %o: memref<?xi32>, %s: memref<?x?xf32>, %g: memref<f32>) {
   // CHECK: kvcache.indexer_scores queries(%{{.*}}, %{{.*}} : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%{{.*}} : !kvcache.cache<key, #[[MLA]]>) offsets(%{{.*}} : memref<?xi32>) into(%{{.*}} : memref<?x?xf32>)
   kvcache.indexer_scores queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #mla>)
       offsets(%o : memref<?xi32>) into(%s : memref<?x?xf32>)
-  // CHECK: kvcache.indexer_scores skip causal queries(%{{.*}}, %{{.*}} : memref<?x3x128xf8E4M3FN, strided<[?, 256, 1], offset: ?>>, memref<?x3xf32>) from(%{{.*}}) offsets(%{{.*}}) into(%{{.*}}) tuning(<chunks = 4>)
+  // CHECK: kvcache.indexer_scores skip causal queries(%{{.*}}, %{{.*}} : memref<?x3x128xf8E4M3FN, strided<[?, 256, 1], offset: ?>>, memref<?x3xf32>) from(%{{.*}}) offsets(%{{.*}}) into(%{{.*}}) global_scale(%{{.*}} : memref<f32>) tuning(<chunks = 4>)
   kvcache.indexer_scores skip causal queries(%p, %x : memref<?x3x128xf8E4M3FN, strided<[?, 256, 1], offset: ?>>, memref<?x3xf32>)
-      from(%k : !kvcache.cache<key, #mla>) offsets(%o : memref<?xi32>) into(%s : memref<?x?xf32>) tuning(<chunks = 4>)
+      from(%k : !kvcache.cache<key, #mla>) offsets(%o : memref<?xi32>) into(%s : memref<?x?xf32>) global_scale(%g : memref<f32>) tuning(<chunks = 4>)
   return
 }
 
 // CHECK-LABEL: func @indexer_topk
 func.func @indexer_topk(%k: !kvcache.cache<key, #mla>, %q: memref<?x64x128xf8E4M3FN>, %w: memref<?x64xf32>, %o: memref<?xi32>,
-                        %s: memref<?x?xf32>, %i: memref<?x512xi32>, %v: memref<?x512xf32>, %parts: memref<?x?x1024xi32>) {
+                        %s: memref<?x?xf32>, %i: memref<?x512xi32>, %v: memref<?x512xf32>, %parts: memref<?x?x1024xi32>, %g: memref<f32>) {
   // CHECK: kvcache.indexer_topk causal queries(%{{.*}}, %{{.*}} : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%{{.*}} : !kvcache.cache<key, #[[MLA]]>) offsets(%{{.*}} : memref<?xi32>) into(%{{.*}} : memref<?x512xi32>)
   kvcache.indexer_topk causal queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #mla>)
       offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>)
   // CHECK: kvcache.indexer_topk trap queries(%{{.*}}) from(%{{.*}}) offsets(%{{.*}}) into(%{{.*}}) values(%{{.*}} : memref<?x512xf32>) scores(%{{.*}} : memref<?x?xf32>)
   kvcache.indexer_topk trap queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #mla>)
       offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) values(%v : memref<?x512xf32>) scores(%s : memref<?x?xf32>)
-  // CHECK: kvcache.indexer_topk skip causal {{.*}} into(%{{.*}}) workspace(%{{.*}} : memref<?x?x1024xi32>) tuning(<threads = 256>)
+  // CHECK: kvcache.indexer_topk skip causal {{.*}} into(%{{.*}}) workspace(%{{.*}} : memref<?x?x1024xi32>) global_scale(%{{.*}} : memref<f32>) tuning(<threads = 256>)
   kvcache.indexer_topk skip causal queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #mla>)
-      offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) workspace(%parts : memref<?x?x1024xi32>) tuning(<threads = 256>)
+      offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) workspace(%parts : memref<?x?x1024xi32>) global_scale(%g : memref<f32>) tuning(<threads = 256>)
   return
 }

@@ -275,16 +275,26 @@ func.func @paged_attention(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<val
   return
 }
 
+// CHECK-LABEL: func @paged_attention_of_codes
+func.func @paged_attention_of_codes(%k: !kvcache.cache<key, #mha_own>, %v: !kvcache.cache<value, #mha_own>, %q: memref<?x4x64xbf16>,
+                                    %out: memref<?x4x64xf32>, %list: memref<?xi32>, %w: memref<?xf32>, %g: memref<f32>) {
+  // CHECK: kvcache.paged_attention queries({{.*}} workspace(%{{.*}} : memref<?xf32>) global_scale(%{{.*}} : memref<f32>) tuning(<threads = 64>){{$}}
+  kvcache.paged_attention queries(%q : memref<?x4x64xbf16>) over(%k, %v : !kvcache.cache<key, #mha_own>, !kvcache.cache<value, #mha_own>)
+      into(%out : memref<?x4x64xf32>) ragged(%list : memref<?xi32>) workspace(%w : memref<?xf32>) global_scale(%g : memref<f32>)
+      tuning(<threads = 64>)
+  return
+}
+
 // CHECK-LABEL: func @mla_decode
 func.func @mla_decode(%k: !kvcache.cache<key, #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>>, %q: memref<?x16x576xbf16>,
-                      %out: memref<?x16x512xbf16>, %list: memref<?xi32>, %s: memref<?x?xi64>, %numbers: memref<?x16xf32>, %w: memref<?xf32>) {
+                      %out: memref<?x16x512xbf16>, %list: memref<?xi32>, %s: memref<?x?xi64>, %numbers: memref<?x16xf32>, %w: memref<?xf32>, %g: memref<f32>) {
   // CHECK: kvcache.mla_decode queries(%{{.*}} : memref<?x16x576xbf16>) over(%{{.*}} : !kvcache.cache<key, #{{.*}}>) into(%{{.*}} : memref<?x16x512xbf16>) ragged(%{{.*}} : memref<?xi32>){{$}}
   kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>>)
       into(%out : memref<?x16x512xbf16>) ragged(%list : memref<?xi32>)
-  // CHECK: kvcache.mla_decode trap {{.*}} slots(%{{.*}}, %{{.*}} : memref<?x?xi64>, memref<?x?xi64>) q_scales(%{{.*}} : memref<?x16xf32>) lse(%{{.*}} : memref<?x16xf32>) workspace(%{{.*}} : memref<?xf32>) {scale = 1.000000e-01 : f32}
+  // CHECK: kvcache.mla_decode trap {{.*}} slots(%{{.*}}, %{{.*}} : memref<?x?xi64>, memref<?x?xi64>) q_scales(%{{.*}} : memref<?x16xf32>) lse(%{{.*}} : memref<?x16xf32>) workspace(%{{.*}} : memref<?xf32>) global_scale(%{{.*}} : memref<f32>) {scale = 1.000000e-01 : f32}
   kvcache.mla_decode trap queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>>)
       into(%out : memref<?x16x512xbf16>) ragged(%list : memref<?xi32>) slots(%s, %s : memref<?x?xi64>, memref<?x?xi64>)
-      q_scales(%numbers : memref<?x16xf32>) lse(%numbers : memref<?x16xf32>) workspace(%w : memref<?xf32>) {scale = 0.1 : f32}
+      q_scales(%numbers : memref<?x16xf32>) lse(%numbers : memref<?x16xf32>) workspace(%w : memref<?xf32>) global_scale(%g : memref<f32>) {scale = 0.1 : f32}
   return
 }
 

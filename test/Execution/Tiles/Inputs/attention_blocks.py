@@ -186,11 +186,18 @@ class Cache:
     def _fill(self, random, b, side):
         layout, tokens = self.layout, np.arange(self.length)
         shape = (self.length, layout.H, layout.code_bytes)
-        self.pools.put("codes", self.rows(self.table, b, tokens), side, 1,
-                       random.integers(0, 120, shape).astype(np.uint8))
+        codes = random.integers(0, 256, shape).astype(np.uint8)
+        if layout.dtype == "f8E4M3FN":
+            codes[(codes & 0x7F) == 0x7F] ^= 1
+        elif layout.dtype != "i8":
+            # Of f16 and bf16: neither infinite nor NaN, and sums fit f32.
+            codes[(codes & 0x7F) >= 0x78] ^= 0x40
+        self.pools.put("codes", self.rows(self.table, b, tokens), side, 1, codes)
         if layout.G:
-            scales = write(random.uniform(0.1, 2, (*shape[:2], layout.G)).astype(
-                np.float32), layout.scale_dtype)
+            scales = random.uniform(0.1, 2, (*shape[:2], layout.G))
+            if not layout.is_mla:
+                scales *= random.choice([-1, 1], scales.shape)
+            scales = write(scales.astype(np.float32), layout.scale_dtype)
             self.pools.put("scales", self.rows(self.scales_table, b, tokens), side, 1,
                            np.ascontiguousarray(scales).view(np.uint8).reshape(
                                *shape[:2], -1))
