@@ -29,9 +29,11 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     f16 or bf16, exactly the stored numbers; sums are f32, exponents and their
     sums too. The weights `e^x_j` (times the scale of the value) are rounded to
     the type of the products. The result is within 2e-3 of the row's largest value
-    of that of exact arithmetic, and the same in every run. Magnitudes of value
-    scales below 2^-100 count as 2^-100. `global_scale` multiplies every scale
-    first. What is stored in slots from
+    of that of exact arithmetic, and the same in every run, with magnitudes of
+    value scales below 2^-100 as 2^-100. `global_scale` multiplies every scale, but
+    the sums rather than each: what it is times `scale` (and `q_scales`, and what
+    a row of `q` needs to fit f16) counts as 2^-126 where it is less, and a score
+    without it and an output without it must fit f32. What is stored in slots from
     `cache_length(b) + new tokens` on has no influence, nor have table columns
     beyond those of the last token.
 
@@ -50,11 +52,12 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     - `q` is `[T, Hq, D]` with static `Hq`, a multiple of `H`, of the cache's dtype
       or, where that has 8 bits, of bf16 or f16; `out` is `[T, Hq, D]` of f32, f16
       or bf16; last strides are 1.
-    - `row_offsets` is a list `memref<B+1 x i32>`.
+    - `row_offsets` is a list `memref<B+1 x i32>`, one more than there are
+      sequences.
     - `sinks` is `memref<Hq x f32>`, `lse` is `[T, Hq]` of f32, `workspace` is
       `memref<? x f32>`, `global_scale` is `memref<f32>` and needs scales.
-    - `scale` (1 / sqrt(D) where it is not given) and `softcap` are positive,
-      `window` is at least 1.
+    - `scale` (1 / sqrt(D) where it is not given) is positive, `softcap` too and at
+      most 1024, `window` is at least 1.
     - The policy is `assume` or `trap`.
 
     Example:
@@ -136,9 +139,10 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
       where that has 8 bits, of bf16 or f16.
     - `out` is `[T, Hq, Dv]` of f32, f16 or bf16, with `Dv` a multiple of 64 and at
       most `D` and 512; last strides are 1.
-    - `row_offsets` is a list `memref<B+1 x i32>`. `slots` and `scale_slots` are
-      `[T, K]` of i32 or i64; `scale_slots` is there exactly where `slots` is and
-      scales have block ids of their own.
+    - `row_offsets` is a list `memref<B+1 x i32>`, one more than there are
+      sequences. `slots` and `scale_slots` are `[T, K]` of i32 or i64, of one size;
+      `scale_slots` is there exactly where `slots` is and scales have block ids of
+      their own.
     - `q_scales` and `lse` are `[T, Hq]` of f32, `workspace` is `memref<? x f32>`,
       `global_scale` is `memref<f32>` and needs scales.
     - `scale` is positive; it is 1 / sqrt(D) where it is not given.
