@@ -115,6 +115,9 @@ private:
   /// Runs `group` as long as it stays together; false if the turn is over.
   template <bool Observed> bool runGroup(LaneGroup group);
   bool control(const Inst &inst, uint32_t &pc, uint32_t &mask, uint32_t active);
+  template <typename Body>
+  void forMemberSets(const Inst &inst, const uint32_t *members, uint32_t active,
+                     Body &&body);
   void collective(const Inst &inst, uint32_t pc, uint32_t active);
   void warpBarrier(const Inst &inst, uint32_t pc, uint32_t active);
   void leaveWarpBarrier(uint32_t pc, uint32_t set);
@@ -372,11 +375,11 @@ void Turn::splitByValue(const uint32_t *targets, uint32_t lanes) {
   }
 }
 
-/// Each set of lanes with the same member mask executes when all of it is here.
-void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
-  const uint32_t *members =
-      warp.reg<uint32_t>(warp.operands[inst.operands + inst.numOperands].slot);
-  uint32_t done = 0, waiting = 0;
+/// Calls `body(set, here)` for each member mask that lanes of `active` name,
+/// and those of them that do.
+template <typename Body>
+void Turn::forMemberSets(const Inst &inst, const uint32_t *members,
+                         uint32_t active, Body &&body) {
   while (active) {
     uint32_t set = members[__builtin_ctz(active)], here = 0;
     for (uint32_t m = active; m; m &= m - 1) {
@@ -388,14 +391,24 @@ void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
       report(warp, inst, unsigned(__builtin_ctz(here & ~set)), SyncCheck,
              "bad-member-mask",
              "the member mask does not name the lane that executes it");
+    body(set, here);
+  }
+}
+
+/// Each set of lanes with the same member mask executes when all of it is here.
+void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
+  const uint32_t *members =
+      warp.reg<uint32_t>(warp.operands[inst.operands + inst.numOperands].slot);
+  uint32_t done = 0, waiting = 0;
+  forMemberSets(inst, members, active, [&](uint32_t set, uint32_t here) {
     if (set & warp.live & ~here) {
       waiting |= here;
-    } else {
-      inst.fn(warp, inst, here);
-      warp.meet(here);
-      done |= here;
+      return;
     }
-  }
+    inst.fn(warp, inst, here);
+    warp.meet(here);
+    done |= here;
+  });
   putGroup(warp, pc + 1, done);
   putGroup(warp, pc, waiting, LaneGroup::AtCollective);
 }
@@ -404,20 +417,8 @@ void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
 /// lanes that come together may name different masks.
 void Turn::warpBarrier(const Inst &inst, uint32_t pc, uint32_t active) {
   putGroup(warp, pc, active, LaneGroup::AtCollective);
-  const uint32_t *members = warp.reg<uint32_t>(inst.a);
-  while (active) {
-    uint32_t set = members[__builtin_ctz(active)], here = 0;
-    for (uint32_t m = active; m; m &= m - 1) {
-      unsigned l = unsigned(__builtin_ctz(m));
-      here |= uint32_t(members[l] == set) << l;
-    }
-    active &= ~here;
-    if (here & ~set && warp.block->launch->tools & SyncCheck)
-      report(warp, inst, unsigned(__builtin_ctz(here & ~set)), SyncCheck,
-             "bad-member-mask",
-             "the member mask does not name the lane that executes it");
-    leaveWarpBarrier(pc, set);
-  }
+  forMemberSets(inst, warp.reg<uint32_t>(inst.a), active,
+                [&](uint32_t set, uint32_t) { leaveWarpBarrier(pc, set); });
 }
 
 /// Lets the lanes of a mask go on if all of them wait at a bar.warp.sync.
