@@ -11,7 +11,6 @@
 #include "Attention/SharedScales.h"
 #include "Attention/SoftmaxState.h"
 #include "Destinations.h"
-#include "Indexer/KeyTiles.h"
 #include "Tiles/FastMath.h"
 #include "Tiles/Words.h"
 
@@ -275,23 +274,6 @@ Values emitOutputs(Kernel &kernel, ValueRange in, const ProductKind &kind) {
   return result;
 }
 
-/// Words: sequence, first token of a tile, end of what may be read. Gives words
-/// of keys by group, the scale of the lane's token, and whether it has one.
-Values emitKeys(Kernel &kernel, ValueRange in) {
-  KeyTiles keys(kernel.b, kernel.warp, kernel.builder.take(kernel.keys),
-                OutOfRange::skip);
-  keys.setRow(kernel.arith.toIndex(in[0]), in[2]);
-  Values blocks = keys.lookUp(in[1], {}, /*orPoison=*/false);
-  Values loaded = keys.load(in[1], blocks, FastMath(kernel.b).number(7),
-                            /*orPoison=*/false);
-  Values result;
-  for (Value vector : ArrayRef(loaded).drop_back(2))
-    llvm::append_range(result, Words(kernel.b).of(vector));
-  result.push_back(kernel.asWord(loaded.end()[-2]));
-  result.push_back(kernel.asWordOf(loaded.back()));
-  return result;
-}
-
 /// Two tokens of three heads of 64 elements; a thread has 8 of a part of a row,
 /// its maximum and its sum: threads count elements, parts, heads, tokens. After
 /// `in` and `out` main has the results, sinks, log-sum-exps and the workspace.
@@ -360,8 +342,6 @@ void tiles::addAttentionBlocks(MLIRContext &context,
   for (StringRef name : {"cache-numbers", "cache-codes", "cache-short-pages"})
     blocks.push_back({name, 32, 6, emitCacheTiles});
   blocks.push_back({"shared-scales", 256, 6, emitSharedScales});
-  for (StringRef name : {"keys-of-pages", "keys-of-short-pages"})
-    blocks.push_back({name, 32, 3, emitKeys});
   auto queries = [&](StringRef name, QueryKind kind) {
     blocks.push_back(
         {name, 32, 3 + kind.rowGroups, [=](Kernel &kernel, ValueRange in) {

@@ -157,9 +157,9 @@ def check_weight_terms(dtype):
 class Cache:
     """A cache of two sequences in random pages, and its pools in NumPy."""
 
-    def __init__(self, layout, own_table=False):
+    def __init__(self, layout, own_table=False, length=100):
         self.layout, random = layout, np.random.default_rng(10)
-        self.length = 100
+        self.length = length
         pages = ceildiv(self.length, layout.P)
         nb = 2 * pages + 3
         place = lambda: random.permutation(nb)[:2 * pages].reshape(2, pages).astype(
@@ -297,39 +297,6 @@ def check_shared_scales(run):
                 for warp in range(8):
                     want = cache.scales(1, side, 8 + warp, token)
                     require(run.block, f"tile {tile}, side {side}", got[:, warp].T == want)
-
-
-def check_keys(page_size):
-    """A tile that ends beyond the tokens; a page whose block does not exist."""
-    def check(run):
-        layout = PoolLayout(dtype="f8E4M3FN", H=1, D=96, P=page_size, L=2, is_mla=True,
-                            scale_dtype="f32", g=96)
-        cache, start, live = Cache(layout, own_table=True), 64, 91
-        real, missing = cache.table.copy(), 70 // page_size
-        cache.table[1, missing] = 0xFFFFFFFF
-        words = np.repeat(np.array([[1], [start], [live]], np.int32), 32, 1)
-        out = Words(run(words, 26, cache.extend)["out"])
-        cache.table[:] = real
-        has = lambda tokens: (tokens < live) & (tokens // page_size != missing)
-        for group in range(4):
-            token = start + 8 * group + ROW
-            codes = cache.codes(1, 0, 0, np.minimum(token, live - 1))[..., 0]
-            # 16 bytes of 64 elements, 8 of 32.
-            for first, size in ((0, 16), (64, 8)):
-                got = np.ascontiguousarray(out.take(size // 4).T).view(np.uint8)
-                chosen = first + COLUMN[:, None] * size + np.arange(size)
-                want = np.take_along_axis(codes, chosen, 1)
-                require(run.block, "a key", (got == want)[has(token)])
-                require(run.block, "what is no key", got[token >= live] == 0)
-        token = start + 8 * COLUMN + ROW
-        scales = cache.scales(1, 0, 0, np.minimum(token, live - 1))[:, 0]
-        got, valid = out.take(2)
-        require(run.block, "a scale", floats(got)[has(token)] == scales[has(token)])
-        require(run.block, "no scale", floats(got)[token >= live] == 7)
-        there = token < live
-        require(run.block, "whether there is one", (valid != 0)[there] == has(token)[there])
-
-    return check
 
 
 def check_queries(product, size, granularity, row_groups, group, number):
@@ -555,8 +522,6 @@ CHECKS = {
     "cache-short-pages": check_cache(PoolLayout(
         dtype="i8", H=2, D=64, P=4, L=2, scale_dtype="f32", g=16)),
     "shared-scales": check_shared_scales,
-    "keys-of-pages": check_keys(64),
-    "keys-of-short-pages": check_keys(3),
     "queries-of-codes": check_queries(np.float16, 96, 24, 1, 3, -0.5),
     "queries-of-numbers": check_queries(BF16, 80, 80, 2, 9, 2),
     **{f"scores-{kind}": check_scores(kind) for kind in PRODUCTS},

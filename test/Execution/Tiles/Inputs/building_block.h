@@ -64,6 +64,9 @@ struct BuildingBlock {
 void addAttentionBlocks(MLIRContext &context,
                         SmallVectorImpl<BuildingBlock> &blocks);
 
+/// Those of the indexer, in indexer_blocks.cpp.
+void addIndexerBlocks(SmallVectorImpl<BuildingBlock> &blocks);
+
 } // namespace tiles
 
 #endif // TEST_EXECUTION_TILES_INPUTS_BUILDING_BLOCK_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs each building block of attention alone and compares with NumPy.
+"""Runs each building block alone and compares with NumPy.
 
 usage: check_tiles.py BUILD CHIP [BLOCK...]
 Prints a line a block; exit status 1 where one is wrong.
@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "Cases"))
 
 import attention_blocks
+import indexer_blocks
 from block_runner import BF16, COLUMN, E4M3, LANE, ROW, BlockRunner, floats, halves
 from block_runner import require
 
@@ -188,7 +189,7 @@ CHECKS = {"warp": check_warp, "fast-math": check_fast_math,
           "mma-f16": check_mma(np.float16), "mma-bf16": check_mma(BF16),
           "matrices": check_matrices, "wgmma": check_wgmma,
           "tile-codes": check_tile(E4M3), "tile-numbers": check_tile(BF16),
-          **attention_blocks.CHECKS}
+          **attention_blocks.CHECKS, **indexer_blocks.CHECKS}
 
 
 def main(build, chip, *blocks):

@@ -1,4 +1,4 @@
-//===- emit_tiles.cpp - Building blocks of attention, each in a kernel ----===//
+//===- emit_tiles.cpp - Building blocks, each in a kernel -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -195,6 +195,7 @@ int main(int argc, char **argv) {
       {"tile-codes", 128, 4, with(emitSharedTile, e4m3)},
       {"tile-numbers", 128, 8, with(emitSharedTile, bf16)}};
   addAttentionBlocks(context, blocks);
+  addIndexerBlocks(blocks);
   for (const BuildingBlock &block : blocks) {
     if (argc != 2 || block.name != argv[1])
       continue;
