@@ -19,6 +19,8 @@ PROGRAM = """
                       scales = <f32, granularity = 16>>
 #own = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 32>, page_size = 4,
                        scales = <f32, granularity = 16, table = own>>
+#keys = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 32, is_mla = true>, page_size = 4,
+                        scales = <f32, granularity = 32>>
 func.func @main({arguments}) {{
 {register}
   %c0 = arith.constant 0 : index
@@ -32,12 +34,18 @@ func.func @main({arguments}) {{
       table(%table : memref<?x?xi32>) max_prompt(%zero : memref<1xi32>) max_cache(%zero : memref<1xi32>)
       scales(%scales : memref<?x2x?x4x2x2xf32>) scales_table(%scales_table : memref<?x?xi32>) : !kvcache.collection<#own>
   %ok = kvcache.get_key_cache %o[%c0] : !kvcache.collection<#own>
+  %keys_cache = kvcache.get_paged_cache blocks(%indexed : memref<?x1x?x4x1x32xf8E4M3FN>) lengths(%lengths : memref<?xi32>)
+      table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>)
+      scales(%indexed_scales : memref<?x1x?x4x1x1xf32>) : !kvcache.collection<#keys>
+  %ik = kvcache.get_key_cache %keys_cache[%c0] : !kvcache.collection<#keys>
   {operation}
   return
 }}
 """
 CACHE, OWN = "!kvcache.cache<key, #kv>", "!kvcache.cache<key, #own>"
 COLLECTION = "!kvcache.collection<#kv>"
+INDEXED = """queries(%queries, %weights : memref<?x8x32xf8E4M3FN>, memref<?x8xf32>)
+      from(%ik : !kvcache.cache<key, #keys>) offsets(%offsets : memref<?xi32>)"""
 
 
 def in_kernel(text):
@@ -64,6 +72,10 @@ OPERATIONS = {
     "copy": f"kvcache.copy_pages %c pairs(%pairs : memref<?x2xi64>) disjoint : {COLLECTION}",
     "move": f"""kvcache.move_tokens %c from(%slots : memref<?xi64>) to(%scale_slots : memref<?xi64>)
       disjoint : {COLLECTION}""",
+    "indexer_scores": f"kvcache.indexer_scores causal {INDEXED} into(%scored : memref<?x?xf32>)",
+    "indexer_topk": f"kvcache.indexer_topk causal {INDEXED} into(%best : memref<?x4xi32>)",
+    "remap_indices": """kvcache.remap_indices indices(%best : memref<?x4xi32>)
+      from(%ik : !kvcache.cache<key, #keys>) into(%found_slots : memref<?x4xi64>) offsets(%offsets : memref<?xi32>)""",
     "load_scale": in_kernel(f"""%s = kvcache.load_scale %k[%c1, %c3, %c1, %c0] : {CACHE} -> vector<2xf32>
     vector.store %s, %found[%c0] : memref<2xf32>, vector<2xf32>"""),
     "load": in_kernel(f"""%s = kvcache.load %k[%c1, %c3, %c1, %c0] : {CACHE} -> vector<32xf32>
@@ -88,6 +100,13 @@ def main(folder, name, *lists):
         "x_scales": ("?x2x2xf32", np.ones((3, 2, 2), np.float32)),
         "padded": ("?x?x2x32xbf16", np.ones((2, 2, 2, 32), np.uint16)),
         "out": ("?x2x32xbf16", np.ones((6, 2, 32), np.uint16)),
+        "indexed": ("?x1x?x4x1x32xf8E4M3FN", np.zeros((4, 1, 1, 4, 1, 32), np.uint8)),
+        "indexed_scales": ("?x1x?x4x1x1xf32", np.ones((4, 1, 1, 4, 1, 1), np.float32)),
+        "queries": ("?x8x32xf8E4M3FN", np.ones((3, 8, 32), np.uint8)),
+        "weights": ("?x8xf32", np.ones((3, 8), np.float32)),
+        "scored": ("?x?xf32", np.zeros((3, 8), np.float32)),
+        "best": ("?x4xi32", np.zeros((3, 4), np.int32)),
+        "found_slots": ("?x4xi64", np.zeros((3, 4), np.int64)),
         "found": ("2xf32", np.zeros(2, np.float32)),
         "found32": ("32xf32", np.zeros(32, np.float32)),
         "offsets": ("?xi32", np.array([0, 2, 3], np.uint32)),
