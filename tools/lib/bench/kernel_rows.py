@@ -16,7 +16,8 @@ CHIPS = ("sm_80", "sm_90a", "sm_100a")
 
 # `peer` begins the instantiation in the CUDA file, if there is one; {} is whether
 # codes are decoded by bits, for chips without the instruction. `payload`: loads of
-# 16 bytes of KV in the hot loop, where there are others of that width.
+# 16 bytes of KV in the hot loop, where there are others of that width. Where
+# `module` is None, instructions are counted as they are executed.
 Work = collections.namedtuple("Work", "name shape module peer goals payload",
                               defaults=(None,))
 WORKS = (
@@ -41,6 +42,8 @@ WORKS = (
     # Nobody else publishes such a kernel for paged pools.
     Work("W7", "indexer_scores P64 H64 D128", "w7_indexer_scores", None,
          {"sm_80": 82, "sm_90a": 40, "sm_100a": 53}),
+    # The selection is a part of the loop that few turns come to.
+    Work("W7k", "indexer_topk P64 H64 D128, the best 2048 of 6000", None, None, {}),
 )
 
 
@@ -112,6 +115,8 @@ class KernelRows:
             return
         for chip in CHIPS:
             for work in WORKS:
+                if not work.module:
+                    continue
                 self.bench.progress(f"{work.name} for {chip}")
                 kernel = self.cubin_kernel(
                     chip, self.scratch / f"{work.module}.{chip}.ptx")
@@ -146,9 +151,15 @@ class KernelRows:
             self.bench.row(f"{work.name} bytes moved / needed",
                            counted["moved"] / counted["needed"], "times",
                            goal=1.02)
+            if not work.module:
+                self.bench.row(f"{work.name} {work.shape}",
+                               counted["executed"] * 32 * 16 / counted["needed"],
+                               "instructions executed / 16 B")
             if counted["conflicts"]:
+                # Of a selection's histograms there are as many as keys want.
                 self.bench.row(f"{work.name} bank conflicts",
-                               counted["conflicts"], "passes", goal=0)
+                               counted["conflicts"], "passes",
+                               goal=0 if work.module else None)
 
     def compile_times(self):
         """IR to cubin of one kernel, beside the peers."""

@@ -130,3 +130,15 @@ func.func @w7(%blocks: !indexer_blocks, %lengths: memref<?xi32>, %table: memref<
       from(%k : !kvcache.cache<key, #indexer>) offsets(%offsets : memref<?xi32>) into(%scores : memref<?x?xf32>)
   return
 }
+
+func.func @w7k(%blocks: !indexer_blocks, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %scales: !mla_scales,
+               %scales_table: memref<?x?xi32>, %layer: index, %queries: memref<?x64x128xf8E4M3FN>, %weights: memref<?x64xf32>,
+               %offsets: memref<?xi32>, %best: memref<?x2048xi32>) {
+  %c = kvcache.get_paged_cache blocks(%blocks : !indexer_blocks) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+      max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) scales(%scales : !mla_scales)
+      scales_table(%scales_table : memref<?x?xi32>) : !kvcache.collection<#indexer>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#indexer>
+  kvcache.indexer_topk causal queries(%queries, %weights : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>)
+      from(%k : !kvcache.cache<key, #indexer>) offsets(%offsets : memref<?xi32>) into(%best : memref<?x2048xi32>)
+  return
+}

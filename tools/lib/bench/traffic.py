@@ -3,7 +3,8 @@
 
 usage: traffic.py FOLDER KVCACHE_RUN PROGRAM WORK [CHIP]
 Prints JSON: bytes that the sectors moved hold, bytes that the work needs, bank
-conflicts. Pages lie in random order, the last one of a sequence is partial.
+conflicts, and instructions that warps execute. Pages lie in random order, the last
+one of a sequence is partial.
 """
 import json
 import pathlib
@@ -17,15 +18,15 @@ import numpy as np
 SEQUENCES, TOKENS, LAYERS = 2, 1500, 2
 
 
-def pools(sides, page, row, scales_a_token):
+def pools(sides, page, row, scales_a_token, tokens=TOKENS):
     """Pools of random codes and scales, and tables with random pages."""
     random = np.random.default_rng(0)
-    columns = -(-TOKENS // page)
+    columns = -(-tokens // page)
     blocks = SEQUENCES * columns + 3
     table = lambda: random.permutation(blocks)[:SEQUENCES * columns].reshape(
         SEQUENCES, columns).astype(np.uint32)
-    arrays = {"lengths": np.full(SEQUENCES, TOKENS, np.uint32),
-              "table": table(), "max": np.full(1, TOKENS, np.uint32)}
+    arrays = {"lengths": np.full(SEQUENCES, tokens, np.uint32),
+              "table": table(), "max": np.full(1, tokens, np.uint32)}
     codes = random.integers(0, 120, (blocks, sides, LAYERS, page, row), np.uint8)
     if scales_a_token:
         arrays["scales_table"] = table()
@@ -71,20 +72,8 @@ def instance(work):
         needed = tokens * (2048 + 1024 + 32 + named)
     elif work in ("w6", "w6b", "w6m"):
         return attention(work)
-    elif work == "w7":
-        # The scores of one new token a sequence.
-        codes, arrays = pools(1, 64, 128, 1)
-        arrays["blocks"] = codes.reshape(*codes.shape[:4], 1, 128)
-        arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], 1, 1)
-        random = np.random.default_rng(1)
-        arrays |= {"lengths": np.full(SEQUENCES, TOKENS - 1, np.uint32),
-                   "queries": random.integers(0, 120, (SEQUENCES, 64, 128), np.uint8),
-                   "weights": random.random((SEQUENCES, 64), np.float32),
-                   "offsets": np.arange(SEQUENCES + 1, dtype=np.uint32),
-                   "scores": np.zeros((SEQUENCES, TOKENS), np.float32)}
-        # Each block of 1024 tokens needs the queries of its row.
-        blocks = SEQUENCES * -(-TOKENS // 1024)
-        needed = tokens * (128 + 4 + 4) + blocks * 64 * (128 + 4)
+    elif work in ("w7", "w7k"):
+        return indexer(work)
     else:
         codes, arrays = pools(1, 64, 656, 0)
         arrays["blocks"] = codes.reshape(*codes.shape[:3], 64 * 656)
@@ -111,6 +100,27 @@ def attention(work):
     arrays["workspace"] = np.zeros(16, np.float32)
     needed = SEQUENCES * TOKENS * sides * heads * (size * bytes_ + 4 * narrow)
     return arrays, needed + 2 * arrays["q"].size + 2 * arrays["out"].size
+
+
+def indexer(work):
+    """One new token for each sequence: the scores of all that it sees, or the best
+    2048, of so many that candidates have to be selected."""
+    tokens, best = (TOKENS, 0) if work == "w7" else (4 * TOKENS, 2048)
+    codes, arrays = pools(1, 64, 128, 1, tokens)
+    arrays["blocks"] = codes.reshape(*codes.shape[:4], 1, 128)
+    arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], 1, 1)
+    random = np.random.default_rng(1)
+    arrays |= {"lengths": np.full(SEQUENCES, tokens - 1, np.uint32),
+               "queries": random.integers(0, 120, (SEQUENCES, 64, 128), np.uint8),
+               "weights": random.random((SEQUENCES, 64), np.float32),
+               "offsets": np.arange(SEQUENCES + 1, dtype=np.uint32),
+               "scores": np.zeros((SEQUENCES, tokens), np.float32),
+               "best": np.zeros((SEQUENCES, best), np.int32)}
+    # Each block of 1024 tokens needs the queries of its row, or one has all.
+    blocks = SEQUENCES * (1 if best else -(-tokens // 1024))
+    written = 4 * best or 4 * tokens
+    needed = (SEQUENCES * (tokens * (128 + 4) + written) + blocks * 64 * (128 + 4))
+    return arrays, needed
 
 
 def with_main(program, work):
@@ -159,7 +169,9 @@ def main(folder, run, program, work, chip="sm_90a"):
     conflicts = 0
     if shared:
         conflicts = int(re.search(r"(\d+) of them bank conflicts", shared[0])[1])
-    return {"moved": 32 * sectors, "needed": needed, "conflicts": conflicts}
+    executed = int(re.search(r"^(\d+) warp instructions", done.stderr, re.M)[1])
+    return {"moved": 32 * sectors, "needed": needed, "conflicts": conflicts,
+            "executed": executed}
 
 
 if __name__ == "__main__":
