@@ -6,6 +6,8 @@
 
 #include "Destinations.h"
 
+#include "ControlFlow.h"
+
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -115,33 +117,21 @@ Value mlir::kvcache::emitFindSequence(ImplicitLocOpBuilder &b, Value offsets,
                                       Value row, Value count) {
   Arith arith(b);
   // offsets[first] <= row < offsets[last], and each step halves the rest.
-  Value one = arith.i32(1);
-  SmallVector<Value> bounds = {arith.i32(0), arith.toI32(count)};
-  SmallVector<Type> types(2, b.getI32Type());
-  auto loop = scf::WhileOp::create(
-      b, types, bounds,
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        Value next = arith::AddIOp::create(nested, loc, args[0], one);
-        Value more = arith::CmpIOp::create(
-            nested, loc, arith::CmpIPredicate::ult, next, args[1]);
-        scf::ConditionOp::create(nested, loc, more, args);
-      },
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        ImplicitLocOpBuilder inner(loc, nested);
-        Arith math(inner);
+  SmallVector<Value> bounds = emitWhile(
+      b, ValueRange{arith.i32(0), arith.toI32(count)},
+      [&](ValueRange at) { return arith.less(arith.add(at[0], 1), at[1]); },
+      [&](ValueRange at) -> SmallVector<Value> {
         // No sum of two sequences: it might wrap.
-        Value half = math.div(math.sub(args[1], args[0]), 2);
-        Value middle = math.add(args[0], half);
-        Value offset = TableReadOp::create(
-            inner, inner.getI32Type(), offsets, middle,
-            /*alignment=*/IntegerAttr(), /*invariant=*/true);
-        Value below = arith::CmpIOp::create(inner, arith::CmpIPredicate::ule,
-                                            math.toIndex(offset), row);
-        Value first = arith::SelectOp::create(inner, below, middle, args[0]);
-        Value last = arith::SelectOp::create(inner, below, args[1], middle);
-        scf::YieldOp::create(inner, ValueRange{first, last});
+        Value middle = arith.add(at[0], arith.div(arith.sub(at[1], at[0]), 2));
+        Value offset = TableReadOp::create(b, b.getI32Type(), offsets, middle,
+                                           /*alignment=*/IntegerAttr(),
+                                           /*invariant=*/true);
+        Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
+                                            arith.toIndex(offset), row);
+        return {arith::SelectOp::create(b, below, middle, at[0]),
+                arith::SelectOp::create(b, below, at[1], middle)};
       });
-  return loop.getResult(0);
+  return bounds[0];
 }
 
 void RowMap::at(Value row, Value cache, bool needScales,

@@ -20,7 +20,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>
@@ -259,25 +258,18 @@ GatherKernel::whileRows(State state, int64_t reach, int64_t advance, Value end,
   SmallVector<Value> values = {state.row};
   if (state.doubts)
     values.push_back(state.doubts);
-  auto loop = scf::WhileOp::create(
-      b, ValueRange(values).getTypes(), values,
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        ImplicitLocOpBuilder inner(loc, nested);
-        Arith arith(inner);
-        Value last = arith.add(args[0], reach);
-        scf::ConditionOp::create(inner, arith.less(last, end), args);
-      },
-      [&](OpBuilder &nested, Location, ValueRange args) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPoint(nested.getInsertionBlock(),
-                            nested.getInsertionPoint());
-        Value doubts = body(args[0], state.doubts ? args[1] : Value());
-        SmallVector<Value> next = {Arith(b).add(args[0], advance)};
+  Arith arith(b);
+  SmallVector<Value> last = emitWhile(
+      b, values,
+      [&](ValueRange at) { return arith.less(arith.add(at[0], reach), end); },
+      [&](ValueRange at) {
+        Value doubts = body(at[0], state.doubts ? at[1] : Value());
+        SmallVector<Value> next = {arith.add(at[0], advance)};
         if (state.doubts)
           next.push_back(doubts);
-        scf::YieldOp::create(b, next);
+        return next;
       });
-  return {loop.getResult(0), state.doubts ? loop.getResult(1) : Value()};
+  return {last[0], state.doubts ? last[1] : Value()};
 }
 
 Value GatherKernel::copyRows(const Column &column, const GatherPage &page,

@@ -15,12 +15,12 @@
 
 #include "GatherPages.h"
 
+#include "ControlFlow.h"
 #include "Destinations.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -92,44 +92,30 @@ GatherPages::Place GatherPages::placeOf(Value item) {
   auto startOf = [&](Value sequence) {
     return arith.add(arith.div(entry(offsets, sequence), pageSize), sequence);
   };
-  auto loop = scf::WhileOp::create(
-      b, TypeRange{b.getIndexType(), b.getIndexType()},
-      ValueRange{arith.index(0), arith.add(count, 1)},
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        ImplicitLocOpBuilder inner(loc, nested);
-        Arith math(inner);
-        Value more = math.less(math.add(args[0], 1), args[1]);
-        scf::ConditionOp::create(inner, more, args);
-      },
-      [&](OpBuilder &nested, Location, ValueRange args) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPoint(nested.getInsertionBlock(),
-                            nested.getInsertionPoint());
-        Value middle =
-            arith.add(args[0], arith.div(arith.sub(args[1], args[0]), 2));
+  SmallVector<Value> bounds = emitWhile(
+      b, ValueRange{arith.index(0), arith.add(count, 1)},
+      [&](ValueRange at) { return arith.less(arith.add(at[0], 1), at[1]); },
+      [&](ValueRange at) -> SmallVector<Value> {
+        Value middle = arith.add(at[0], arith.div(arith.sub(at[1], at[0]), 2));
         Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
                                             startOf(middle), item);
-        Value first = arith::SelectOp::create(b, below, middle, args[0]);
-        Value last = arith::SelectOp::create(b, below, args[1], middle);
-        scf::YieldOp::create(b, ValueRange{first, last});
+        return {arith::SelectOp::create(b, below, middle, at[0]),
+                arith::SelectOp::create(b, below, at[1], middle)};
       });
-  place.sequence = loop.getResult(0);
+  place.sequence = bounds[0];
   place.page = arith.sub(item, startOf(place.sequence));
   // Rows end where the tensor does, and nothing is made of offsets that
   // descend.
   place.start = arith.minimum(entry(offsets, place.sequence), rows);
   Value isSequence = arith.less(place.sequence, count);
-  auto end = scf::IfOp::create(b, b.getIndexType(), isSequence,
-                               /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(end.thenBlock());
-    Value next = entry(offsets, arith.add(place.sequence, 1));
-    scf::YieldOp::create(b, arith.minimum(next, rows));
-    b.setInsertionPointToStart(end.elseBlock());
-    scf::YieldOp::create(b, rows);
-  }
-  Value stop = b.createOrFold<arith::MaxUIOp>(end.getResult(0), place.start);
+  Value end = emitChoice(
+      b, isSequence,
+      [&] {
+        Value next = entry(offsets, arith.add(place.sequence, 1));
+        return arith.minimum(next, rows);
+      },
+      rows);
+  Value stop = b.createOrFold<arith::MaxUIOp>(end, place.start);
   place.rows = arith.sub(stop, place.start);
   return place;
 }
@@ -144,15 +130,8 @@ std::pair<Value, Value> GatherPages::lengthOf(Value cache, const Place &place) {
     if (!condition)
       return then();
     SmallVector<Type> types(2, b.getIndexType());
-    auto check =
-        scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(check.elseBlock());
-    Value zero = arith.index(0);
-    scf::YieldOp::create(b, ValueRange{zero, zero});
-    b.setInsertionPointToStart(check.thenBlock());
-    scf::YieldOp::create(b, then());
-    return SmallVector<Value>(check.getResults());
+    return emitIfElse(b, condition, types, then,
+                      [&] { return emitZeros(b, types); });
   };
   // Under `skip` joined to what is known, under `trap` tested.
   auto within = [&](StringRef name, Value number, Value size) -> Value {
@@ -189,10 +168,7 @@ void GatherPages::lookUp(Value cache, bool needScales, Value batch, Value page,
   Value some = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne,
                                              result.copied, none);
   SmallVector<Type> types(ownBlocks ? 3 : 2, b.getI32Type());
-  auto check = scf::IfOp::create(b, types, some, /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(check.thenBlock());
+  auto findAll = [&] {
     OutOfRange policy = op.getPolicy();
     Value copied = result.copied, valid;
     auto find = [&](Pool pool) -> Value {
@@ -218,13 +194,13 @@ void GatherPages::lookUp(Value cache, bool needScales, Value batch, Value page,
         emitTrapUnless(b, /*when=*/Value(), {{"scales block", block, blocks}});
     }
     found[0] = valid ? arith::SelectOp::create(b, valid, copied, none) : copied;
-    scf::YieldOp::create(b, found);
-    b.setInsertionPointToStart(check.elseBlock());
-    scf::YieldOp::create(b, SmallVector<Value>(types.size(), none));
-  }
-  result.copied = check.getResult(0);
-  result.block = check.getResult(1);
-  result.scalesBlock = check.getResult(ownBlocks ? 2 : 1);
+    return found;
+  };
+  SmallVector<Value> found =
+      emitIfElse(b, some, types, findAll, [&] { return emitZeros(b, types); });
+  result.copied = found[0];
+  result.block = found[1];
+  result.scalesBlock = found[ownBlocks ? 2 : 1];
 }
 
 void GatherPages::forPage(Value cache, bool needScales,

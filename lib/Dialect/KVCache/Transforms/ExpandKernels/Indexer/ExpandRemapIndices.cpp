@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
 #include "../ExpandKernels.h"
 #include "TokenRows.h"
@@ -16,7 +17,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -126,20 +126,18 @@ void RemapIndicesKernel::emit() {
     Value token = memref::LoadOp::create(
         b, viewElement(b, indices, row, column), ValueRange());
     SmallVector<Type> types(targets.size(), b.getI64Type());
-    auto check = scf::IfOp::create(b, types, arith.less(token, live),
-                                   /*withElseRegion=*/true);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(check.thenBlock());
-      SmallVector<Value> slots;
-      for (const Target &target : targets)
-        slots.push_back(slotOf(cache, target.pool, tokens.batch, token));
-      scf::YieldOp::create(b, slots);
-      b.setInsertionPointToStart(check.elseBlock());
-      Value none = arith::ConstantOp::create(b, b.getI64IntegerAttr(-1));
-      scf::YieldOp::create(b, SmallVector<Value>(targets.size(), none));
-    }
-    for (auto [target, slot] : llvm::zip(targets, check.getResults())) {
+    SmallVector<Value> found = emitIfElse(
+        b, arith.less(token, live), types,
+        [&] {
+          return llvm::map_to_vector(targets, [&](const Target &target) {
+            return slotOf(cache, target.pool, tokens.batch, token);
+          });
+        },
+        [&] {
+          Value none = arith::ConstantOp::create(b, b.getI64IntegerAttr(-1));
+          return SmallVector<Value>(targets.size(), none);
+        });
+    for (auto [target, slot] : llvm::zip(targets, found)) {
       Value number = slot;
       if (target.slots.elementType.isInteger(32))
         number = arith::TruncIOp::create(b, b.getI32Type(), number);

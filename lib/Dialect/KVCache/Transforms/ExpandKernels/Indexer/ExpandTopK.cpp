@@ -60,38 +60,36 @@ SmallVector<Value> BestKernel::load(Value row, Value column, Value live) {
   auto vectorType = VectorType::get({lanes}, b.getF32Type());
   Value whole = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
                                       arith.add(column, lanes), live);
-  auto check = scf::IfOp::create(b, TypeRange(vectorType), whole,
-                                 /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(check.thenBlock());
-    Value start = arith.mul(row, scores.strides[0]);
-    Value offset =
-        arith.mul(arith.add(start, arith.toIndex(column)), int64_t(4));
-    Value view = ByteViewOp::create(b, MemRefType::get({lanes}, b.getF32Type()),
-                                    scores.base, offset);
-    Value vector = vector::LoadOp::create(
-        b, vectorType, view, ValueRange{arith.index(0)},
-        /*nontemporal=*/false, llvm::MaybeAlign(4 * lanes));
-    scf::YieldOp::create(b, vector);
-    b.setInsertionPointToStart(check.elseBlock());
-    // Nothing behind the last one is read.
-    SmallVector<Value> parts;
-    for (int64_t i = 0; i < lanes; ++i) {
-      Value place = arith.add(column, i);
-      parts.push_back(emitChoice(
-          b, arith.less(place, live),
-          [&]() -> Value {
-            return memref::LoadOp::create(b, at(place), ValueRange());
-          },
-          arith::ConstantOp::create(b, zero)));
-    }
-    scf::YieldOp::create(
-        b, vector::FromElementsOp::create(b, vectorType, parts).getResult());
-  }
+  SmallVector<Value> vector = emitIfElse(
+      b, whole, TypeRange(vectorType),
+      [&] {
+        Value start = arith.mul(row, scores.strides[0]);
+        Value offset =
+            arith.mul(arith.add(start, arith.toIndex(column)), int64_t(4));
+        Value view = ByteViewOp::create(
+            b, MemRefType::get({lanes}, b.getF32Type()), scores.base, offset);
+        return SmallVector<Value>{vector::LoadOp::create(
+            b, vectorType, view, ValueRange{arith.index(0)},
+            /*nontemporal=*/false, llvm::MaybeAlign(4 * lanes))};
+      },
+      [&] {
+        // Nothing behind the last one is read.
+        SmallVector<Value> parts;
+        for (int64_t i = 0; i < lanes; ++i) {
+          Value place = arith.add(column, i);
+          parts.push_back(emitChoice(
+              b, arith.less(place, live),
+              [&]() -> Value {
+                return memref::LoadOp::create(b, at(place), ValueRange());
+              },
+              arith::ConstantOp::create(b, zero)));
+        }
+        return SmallVector<Value>{
+            vector::FromElementsOp::create(b, vectorType, parts)};
+      });
   SmallVector<Value> result;
   for (int64_t i = 0; i < lanes; ++i)
-    result.push_back(vector::ExtractOp::create(b, check.getResult(0), i));
+    result.push_back(vector::ExtractOp::create(b, vector[0], i));
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include "../Tiles/Words.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -246,9 +247,7 @@ SmallVector<Value> KeyTiles::load(Value start, ValueRange blocks,
             scaleBlock, arith.toIndex(arith.rem(token, pageSize)),
             arith.index(0), arith.index(0), /*tail=*/UnitAttr(),
             /*alignment=*/IntegerAttr());
-        if (!scale.getType().isF32())
-          scale = arith::ExtFOp::create(b, b.getF32Type(), scale);
-        return SmallVector<Value>{scale};
+        return SmallVector<Value>{convertFloat(b, scale, b.getF32Type())};
       },
       [&] { return SmallVector<Value>{otherScale}; });
   result.append(scale);

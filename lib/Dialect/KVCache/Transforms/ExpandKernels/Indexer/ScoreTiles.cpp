@@ -112,15 +112,8 @@ void ScoreTiles::stage() {
       words = read();
     } else {
       SmallVector<Type> types(headSize / 16, b.getI32Type());
-      auto check =
-          scf::IfOp::create(b, types, arith.less(head, arith.i32(heads)),
-                            /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(check.thenBlock());
-      scf::YieldOp::create(b, read());
-      b.setInsertionPointToStart(check.elseBlock());
-      scf::YieldOp::create(b, SmallVector<Value>(types.size(), arith.i32(0)));
-      words = check.getResults();
+      words = emitIfElse(b, arith.less(head, arith.i32(heads)), types, read,
+                         [&] { return emitZeros(b, types); });
     }
     SmallVector<Value> registers = convert(words);
     auto storeFragments = [&](int64_t words) {

@@ -6,10 +6,10 @@
 
 #include "TokenRows.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -29,21 +29,20 @@ TokenRow mlir::kvcache::emitTokenRow(ImplicitLocOpBuilder &b, Value cache,
                                                   offset(arith.index(0)), row),
                             arith.less(row, offset(count)));
   SmallVector<Type> types(2, b.getIndexType());
-  auto check = scf::IfOp::create(b, types, inside, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(check.elseBlock());
-  Value zero = arith.index(0);
-  scf::YieldOp::create(b, ValueRange{zero, zero});
-  b.setInsertionPointToStart(check.thenBlock());
-  Value batch = arith.toIndex(emitFindSequence(b, offsets, row, count));
-  Value live = CacheLengthOp::create(b, cache, batch);
-  if (sees != Sees::cached) {
-    Value end =
-        sees == Sees::causal ? arith.add(row, 1) : offset(arith.add(batch, 1));
-    live = arith.add(live, arith.sub(end, offset(batch)));
-  }
-  scf::YieldOp::create(b, ValueRange{batch, live});
-  return {check.getResult(0), check.getResult(1)};
+  SmallVector<Value> found = emitIfElse(
+      b, inside, types,
+      [&] {
+        Value batch = arith.toIndex(emitFindSequence(b, offsets, row, count));
+        Value live = CacheLengthOp::create(b, cache, batch);
+        if (sees != Sees::cached) {
+          Value end = sees == Sees::causal ? arith.add(row, 1)
+                                           : offset(arith.add(batch, 1));
+          live = arith.add(live, arith.sub(end, offset(batch)));
+        }
+        return SmallVector<Value>{batch, live};
+      },
+      [&] { return emitZeros(b, types); });
+  return {found[0], found[1]};
 }
 
 void mlir::kvcache::requireTokenRows(ImplicitLocOpBuilder &host, Value cache,
