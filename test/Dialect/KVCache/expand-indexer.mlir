@@ -109,6 +109,28 @@ func.func @odd(%k: !kvcache.cache<key, #small>, %q: memref<?x3x48xf8E4M3FN>, %w:
 
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
 
+// The most heads and candidates: what threads share is more than is static, and the
+// launch asks for it.
+// CHECK-LABEL: gpu.module @most_indexer_topk {
+// CHECK-NOT: memref.global
+// CHECK: gpu.func @most_indexer_topk(
+// CHECK-SAME: known_block_size = array<i32: 128, 1, 1>
+// CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+// CHECK-DAG: memref.view %[[MEMORY]][%c0][] : {{.*}} to memref<8192xi32, #gpu.address_space<workgroup>>
+// CHECK-DAG: memref.view %[[MEMORY]][%c32768][] : {{.*}} to memref<128xf32, #gpu.address_space<workgroup>>
+// CHECK-DAG: memref.view %[[MEMORY]][%c33280][] : {{.*}} to memref<4224xi32, #gpu.address_space<workgroup>>
+// CHECK-LABEL: func.func @most(
+// CHECK: gpu.launch_func @most_indexer_topk::@most_indexer_topk {{.*}} dynamic_shared_memory_size %c75344_i32
+func.func @most(%k: !kvcache.cache<key, #mla>, %q: memref<?x128x128xf8E4M3FN>, %w: memref<?x128xf32>, %o: memref<?xi32>, %i: memref<?x2048xi32>) {
+  kvcache.indexer_topk queries(%q, %w : memref<?x128x128xf8E4M3FN>, memref<?x128xf32>) from(%k : !kvcache.cache<key, #mla>)
+      offsets(%o : memref<?xi32>) into(%i : memref<?x2048xi32>)
+  return
+}
+
+// -----
+
+#mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
+
 // With all scores, of which the host does not know the alignment, with parts, and
 // by itself.
 // CHECK-LABEL: gpu.module @forms_indexer_topk {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks kvcache.indexer_scores and kvcache.indexer_topk against NumPy in f64.
 
-usage: check_indexer.py SOURCE_TREE BUILD_TREE CHIP SEED COUNT [LENGTH,…]
+usage: check_indexer.py SOURCE_TREE BUILD_TREE CHIP SEED COUNT [LENGTH,… [HEADS TOP_K]]
 
 Layouts at random: page and head sizes, placements, tables, dtypes of scales, page
 pitches. Unwritten slots hold NaN, unused table columns 0xFFFFFFFF and the like.
@@ -27,10 +27,12 @@ from runner import Runner
 from verdicts import Differs, RunFailed
 
 LONG = [int(n) for n in sys.argv[6].split(",")] if len(sys.argv) > 6 else [300]
+# Of all programs, whose sequences then are all of these lengths, heads of 128.
+SIZES = [int(n) for n in sys.argv[7:9]]
 
 
 def layout_of(rng):
-    D = int(rng.choice([128, 128, 128, 64, 96, 16, 48, 112]))
+    D = 128 if SIZES else int(rng.choice([128, 128, 128, 64, 96, 16, 48, 112]))
     fields = {"dtype": "f8E4M3FN", "H": 1, "D": D, "L": int(rng.integers(1, 3)),
               "P": int(rng.choice([64, 192, 1, 3, 8, 16, 32, 61, 128, 40])),
               "is_mla": bool(rng.random() < 0.7),
@@ -50,14 +52,14 @@ def case_of(rng, number):
     P = layout.P
     batch = int(rng.integers(1, 4))
     lengths = [int(n) for n in rng.choice(
-        [0, 1, P - 1, P, P + 1, *LONG], batch)]
-    new = [int(n) for n in rng.choice([0, 1, 1, 2, 5], batch)]
+        LONG if SIZES else [0, 1, P - 1, P, P + 1, *LONG], batch)]
+    new = [int(n) for n in rng.choice([1, 2] if SIZES else [0, 1, 1, 2, 5], batch)]
     pages = sum(-(-(a + c) // P) for a, c in zip(lengths, new)) + 3
     b = CaseBuilder(rng, layout, pages, pages + 2, own_table=rng.random() < 0.5)
     b.sequences([a + c for a, c in zip(lengths, new)], [0] * batch)
     b.fill()
     rows = sum(new) + int(rng.choice([0, 0, 3]))
-    heads = int(rng.choice([64, 64, 1, 4, 16, 33, 128]))
+    heads = SIZES[0] if SIZES else int(rng.choice([64, 64, 1, 4, 16, 33, 128]))
     numbers = lambda *shape: rng.standard_normal(shape).astype(np.float32)
     b.set("q", write(2 * numbers(rows, heads, layout.D), "f8E4M3FN"), "f8E4M3FN")
     weights = numbers(rows, heads)
@@ -65,7 +67,7 @@ def case_of(rng, number):
     b.set("old_lengths", lengths, "u32")
     b.set("row_offsets", np.cumsum([0] + new), "u32")
     args = {"l": int(rng.integers(layout.L)), "causal": bool(rng.random() < 0.6),
-            "top_k": int(rng.choice([1, 8, 64, 100, 512]))}
+            "top_k": SIZES[1] if SIZES else int(rng.choice([1, 8, 64, 100, 512]))}
     longest = max(a + c for a, c in zip(lengths, new))
     columns = max(longest + int(rng.choice([0, 1, 5, 40])), 1)
     scores = Expected(np.zeros((rows, columns)), "f64", "bytes")

@@ -197,8 +197,7 @@ def KVCache_IndexerTopKOp : KVCache_KernelOp<"indexer_topk"> {
 
     **Constraints:**
     - Cache, `queries`, `offsets` and `global_scale` are as in
-      `kvcache.indexer_scores`, and there is room for the queries beside the
-      candidates.
+      `kvcache.indexer_scores`.
     - `indices` and `values` are as in `kvcache.topk`.
     - `scores` are as in `kvcache.indexer_scores`; `scores` and `workspace` are
       not given both.

@@ -310,7 +310,42 @@ Value KernelBuilder::shareMemory(Type element, int64_t count,
       /*initial_value=*/b.getUnitAttr(), /*constant=*/false,
       b.getI64IntegerAttr(alignment));
   SymbolTable(module).insert(memory, module.getBody()->begin());
-  return memref::GetGlobalOp::create(kernel, type, memory.getSymName());
+  shared.push_back(
+      memref::GetGlobalOp::create(kernel, type, memory.getSymName()));
+  return shared.back();
+}
+
+int64_t KernelBuilder::moveToDynamicMemory() {
+  SmallVector<int64_t> starts;
+  int64_t bytes = 0;
+  for (memref::GetGlobalOp memory : shared) {
+    // Large enough a multiple for every access.
+    starts.push_back(llvm::alignTo(bytes, 16));
+    MemRefType type = memory.getType();
+    bytes = starts.back() +
+            type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+  if (bytes <= staticSharedBytes)
+    return 0;
+  assert(bytes <= dynamicSharedBytes && "no chip-independent room");
+  OpBuilder::InsertionGuard guard(kernel);
+  for (auto [memory, start] : llvm::zip(shared, starts)) {
+    kernel.setInsertionPoint(memory);
+    Value all = shareDynamicMemory();
+    Attribute space = cast<MemRefType>(all.getType()).getMemorySpace();
+    MemRefType type = memory.getType();
+    MemRefType there = MemRefType::Builder(type).setMemorySpace(space);
+    Value view =
+        memref::ViewOp::create(kernel, there, all, Arith(kernel).index(start),
+                               /*sizes=*/ValueRange());
+    SymbolTable(module).erase(
+        SymbolTable(module).lookup(memory.getNameAttr().getValue()));
+    memory.replaceAllUsesWith(
+        memref::MemorySpaceCastOp::create(kernel, type, view).getResult());
+    memory.erase();
+  }
+  shared.clear();
+  return bytes;
 }
 
 Value KernelBuilder::shareDynamicMemory() {
@@ -347,6 +382,10 @@ void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
     Arith arith(host);
     rows = arith.ceilDiv(blocks, maxBlocks);
     blocks = arith.minimum(blocks, arith.index(maxBlocks));
+  }
+  if (int64_t moved = moveToDynamicMemory()) {
+    assert(dynamicBytes == 0 && "both kinds of dynamic memory");
+    dynamicBytes = moved;
   }
   kernel.setInsertionPointToEnd(&func.getFunctionBody().front());
   gpu::ReturnOp::create(kernel);

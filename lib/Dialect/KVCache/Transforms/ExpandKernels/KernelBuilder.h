@@ -10,6 +10,7 @@
 #include "kvcache/Dialect/KVCache/IR/PoolLayout.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::kvcache {
@@ -19,6 +20,9 @@ constexpr int64_t warpSize = 32;
 
 /// Bytes of shared memory that a block has without asking for more.
 constexpr int64_t staticSharedBytes = 48 * 1024;
+
+/// Bytes that a block may ask for: what the chip with the least gives.
+constexpr int64_t dynamicSharedBytes = 99 * 1024;
 
 /// Unsigned arithmetic that folds as it is written. What lies inside a page or
 /// a row is `i32`; what may be as large as memory is `index`.
@@ -108,7 +112,9 @@ public:
   Value takeList(Value memref);
 
   /// `count` elements that the threads of a block share, at a multiple of
-  /// `alignment` bytes.
+  /// `alignment` bytes, at most 16. Where all of it together is more than
+  /// `staticSharedBytes` the launch asks for it, as dynamic memory: there is
+  /// room for `dynamicSharedBytes`.
   Value shareMemory(Type element, int64_t count, int64_t alignment);
 
   /// Memory that the threads of a block share, `memref<? x i8>`, as much as the
@@ -133,6 +139,9 @@ public:
 
 private:
   Value addArgument(Value value, ArrayRef<StringRef> attributes);
+  /// Moves what threads share to dynamic memory, where it does not fit static
+  /// memory; returns the bytes there.
+  int64_t moveToDynamicMemory();
 
   ImplicitLocOpBuilder &host;
   Operation *op;
@@ -144,6 +153,7 @@ private:
   SmallVector<Value> operands;
   SmallVector<DictionaryAttr> argumentAttrs;
   llvm::DenseMap<Value, Value> taken;
+  SmallVector<memref::GetGlobalOp> shared;
 };
 
 /// A memref of the host by its parts: the pointer to its first element as a

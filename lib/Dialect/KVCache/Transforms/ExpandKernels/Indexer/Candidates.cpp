@@ -24,21 +24,15 @@ using namespace mlir::kvcache;
 static constexpr int64_t numBins = 2048, digits = 3;
 static constexpr int64_t vectorBins = 4;
 static constexpr int64_t maxThreads = 512;
+/// Candidates of a thread that are read before any is written.
+static constexpr int64_t movedAtOnce = 4;
 /// Bytes of `state`.
 static constexpr int64_t stateBytes = 4 * (4 + maxThreads / warpSize);
 
-/// Candidates that there is room for: of ranks and indices as many as fill
-/// multiples of 16 bytes, at which memory is laid out.
-static int64_t roomFor(int64_t otherBytes) {
-  int64_t bytes =
-      Candidates::sharedBytes - otherBytes - 4 * numBins - stateBytes;
-  return bytes / 32 * 4;
-}
-
-bool Candidates::fits(int64_t k, int64_t step, int64_t otherBytes) {
-  int64_t sorted = llvm::PowerOf2Ceil(k);
-  return std::max(k + step, std::max<int64_t>(sorted, maxThreads)) <=
-         roomFor(otherBytes);
+/// Candidates that `bytes` of shared memory have room for: of ranks and indices
+/// as many as fill multiples of 16 bytes, at which memory is laid out.
+static int64_t roomIn(int64_t bytes) {
+  return (bytes - 4 * numBins - stateBytes) / 32 * 4;
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,13 +76,16 @@ Candidates::Candidates(KernelBuilder &builder, int64_t k, int64_t threads,
                        int64_t step, int64_t otherBytes)
     : b(builder.body()), k(k), threads(threads), step(step) {
   assert(llvm::isPowerOf2_64(threads) && threads >= 64 &&
-         threads <= maxThreads && fits(k, step, otherBytes));
+         threads <= maxThreads);
   sorted = llvm::PowerOf2Ceil(std::max<int64_t>(k, 2));
   perThread = llvm::divideCeil(sorted, threads);
-  // As many again as are kept, where there is room.
-  int64_t wanted = k + step + std::max<int64_t>(k, 2 * step);
-  int64_t most = roomFor(otherBytes);
-  capacity = std::min(std::max(wanted, perThread * threads), most);
+  // As many again as are kept, unless static memory has room for fewer.
+  int64_t least = std::max(k + step, perThread * threads);
+  int64_t inStatic = roomIn(staticSharedBytes - otherBytes);
+  capacity = std::max(least, k + step + std::max(k, 2 * step));
+  if (least <= inStatic)
+    capacity = std::min(capacity, inStatic);
+  assert(capacity <= roomIn(dynamicSharedBytes - otherBytes));
   Type i32 = b.getI32Type();
   ranks = builder.shareMemory(i32, capacity, 16);
   indices = builder.shareMemory(i32, capacity, 16);
@@ -131,6 +128,23 @@ Value Candidates::begin() {
          [&] { storeState(arith.i32(0), count); });
   gpu::BarrierOp::create(b);
   return arith.i32(-1);
+}
+
+Candidates::Item Candidates::itemIf(Value condition,
+                                    function_ref<Item()> make) {
+  SmallVector<Type> types = {b.getI32Type(), b.getI32Type(), b.getI1Type()};
+  SmallVector<Value> parts = emitIfElse(
+      b, condition, types,
+      [&] {
+        Item item = make();
+        return SmallVector<Value>{item.rank, item.index, item.wanted};
+      },
+      [&] {
+        Value none = Arith(b).i32(-1);
+        Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
+        return SmallVector<Value>{none, none, no};
+      });
+  return {parts[0], parts[1], parts[2]};
 }
 
 void Candidates::append(ArrayRef<Item> items, Value limit) {
@@ -348,30 +362,26 @@ Candidates::Bound Candidates::select(Value have) {
 Value Candidates::keepBest(Value have) {
   Arith arith(b);
   Bound bound = select(have);
-  SmallVector<Item> items;
-  SmallVector<Type> types = {b.getI32Type(), b.getI32Type(), b.getI1Type()};
-  for (int64_t first = 0; first < capacity; first += threads) {
-    Value at = arith.add(thread, first);
-    auto check = scf::IfOp::create(b, types, arith.less(at, have),
-                                   /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(check.thenBlock());
-    Value rank = load(ranks, at), index = load(indices, at);
-    scf::YieldOp::create(b,
-                         ValueRange{rank, index, isWithin(bound, rank, index)});
-    b.setInsertionPointToStart(check.elseBlock());
-    Value none = arith.i32(-1);
-    Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
-    scf::YieldOp::create(b, ValueRange{none, none, no});
-    items.push_back(
-        {check.getResult(0), check.getResult(1), check.getResult(2)});
-  }
-  gpu::BarrierOp::create(b);
   emitIf(b, arith.equal(thread, arith.i32(0)),
          [&] { storeState(arith.i32(0), count); });
-  gpu::BarrierOp::create(b);
-  for (const Item &item : items)
-    appendWanted(item);
+  // What is kept moves down: never beyond what has been read.
+  auto loop = scf::ForOp::create(b, arith.i32(0), have,
+                                 arith.i32(movedAtOnce * threads));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Item> items;
+    for (int64_t i = 0; i < movedAtOnce; ++i) {
+      Value at =
+          arith.add(arith.add(loop.getInductionVar(), thread), i * threads);
+      items.push_back(itemIf(arith.less(at, have), [&]() -> Item {
+        Value rank = load(ranks, at), index = load(indices, at);
+        return {rank, index, isWithin(bound, rank, index)};
+      }));
+    }
+    gpu::BarrierOp::create(b);
+    appendWanted(items);
+  }
   // Those that come have greater indices: of the last one's rank they are too
   // late. Where digits of ranks are open, who has those so far may come.
   Value isWhole = arith.equal(bound.rankMask, arith.i32(-1));
@@ -394,8 +404,8 @@ SmallVector<Value> Candidates::sort(ValueRange elements) {
     places.push_back(arith.add(thread, i * threads));
 
   // The element that `distance` is between, of each of the thread's.
-  auto exchange = [&](ValueRange mine, Value distance) {
-    auto nearby = [&] {
+  auto exchange = [&](ValueRange mine, Value distance) -> SmallVector<Value> {
+    auto nearby = [&]() -> SmallVector<Value> {
       return llvm::map_to_vector(mine, [&](Value value) -> Value {
         return gpu::ShuffleOp::create(b, value, distance, arith.i32(warpSize),
                                       gpu::ShuffleMode::XOR)
@@ -403,29 +413,25 @@ SmallVector<Value> Candidates::sort(ValueRange elements) {
       });
     };
     if (sorted <= warpSize)
-      return SmallVector<Value>(nearby());
+      return nearby();
     Value isFar = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, distance,
                                         arith.i32(warpSize));
-    auto check = scf::IfOp::create(b, mine.getTypes(), isFar,
-                                   /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(check.elseBlock());
-    scf::YieldOp::create(b, nearby());
-    b.setInsertionPointToStart(check.thenBlock());
-    for (int64_t i = 0; i < perThread; ++i) {
-      store(mine[i], ranks, places[i]);
-      store(mine[perThread + i], indices, places[i]);
-    }
-    gpu::BarrierOp::create(b);
-    SmallVector<Value> others(2 * perThread);
-    for (int64_t i = 0; i < perThread; ++i) {
-      Value at = arith::XOrIOp::create(b, places[i], distance);
-      others[i] = load(ranks, at);
-      others[perThread + i] = load(indices, at);
-    }
-    gpu::BarrierOp::create(b);
-    scf::YieldOp::create(b, others);
-    return llvm::to_vector_of<Value>(check.getResults());
+    auto farAway = [&] {
+      for (int64_t i = 0; i < perThread; ++i) {
+        store(mine[i], ranks, places[i]);
+        store(mine[perThread + i], indices, places[i]);
+      }
+      gpu::BarrierOp::create(b);
+      SmallVector<Value> others(2 * perThread);
+      for (int64_t i = 0; i < perThread; ++i) {
+        Value at = arith::XOrIOp::create(b, places[i], distance);
+        others[i] = load(ranks, at);
+        others[perThread + i] = load(indices, at);
+      }
+      gpu::BarrierOp::create(b);
+      return others;
+    };
+    return emitIfElse(b, isFar, mine.getTypes(), farAway, nearby);
   };
 
   // Bitonic: runs of 2, 4, 8, … elements, alternately rising and falling, are
@@ -482,19 +488,13 @@ void Candidates::finish(
   have = loadState(count);
 
   SmallVector<Value> elements(2 * perThread);
-  SmallVector<Type> types(2, b.getI32Type());
   for (int64_t i = 0; i < perThread; ++i) {
-    Value at = arith.add(thread, i * threads);
-    auto check = scf::IfOp::create(b, types, arith.less(at, have),
-                                   /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(check.thenBlock());
-    scf::YieldOp::create(b, ValueRange{load(ranks, at), load(indices, at)});
-    b.setInsertionPointToStart(check.elseBlock());
-    Value none = arith.i32(-1);
-    scf::YieldOp::create(b, ValueRange{none, none});
-    elements[i] = check.getResult(0);
-    elements[perThread + i] = check.getResult(1);
+    Value at = arith.add(thread, i * threads), isThere = arith.less(at, have);
+    Item item = itemIf(isThere, [&]() -> Item {
+      return {load(ranks, at), load(indices, at), isThere};
+    });
+    elements[i] = item.rank;
+    elements[perThread + i] = item.index;
   }
   gpu::BarrierOp::create(b);
   elements = sort(elements);

@@ -25,17 +25,11 @@ Value emitScoreOf(ImplicitLocOpBuilder &b, Value rank);
 /// of indices, but for those that come between two calls of `makeRoom`.
 class Candidates {
 public:
-  /// Bytes of shared memory that a block has without asking for more.
-  static constexpr int64_t sharedBytes = 48 * 1024;
-
   /// `threads` is a power of two from 64 to 512; between two calls of
   /// `makeRoom` at most `step` candidates come. Other things take `otherBytes`
   /// of the block's shared memory.
   Candidates(KernelBuilder &builder, int64_t k, int64_t threads, int64_t step,
              int64_t otherBytes = 0);
-
-  /// Whether that fits a block's shared memory.
-  static bool fits(int64_t k, int64_t step, int64_t otherBytes);
 
   /// There are none. Returns the limit of ranks (i32): who is past it is none
   /// of the best.
@@ -45,6 +39,9 @@ public:
     /// i32, i32, and whether it is a candidate at all (i1).
     Value rank, index, wanted;
   };
+  /// What `make` emits where `condition` (i1) holds, else an item that is not
+  /// wanted, of rank and index -1.
+  Item itemIf(Value condition, function_ref<Item()> make);
   /// Adds what is wanted of a thread's items and is not past `limit`.
   void append(ArrayRef<Item> items, Value limit);
 

@@ -162,19 +162,9 @@ static void emitMerge(ImplicitLocOpBuilder &host, IndexerTopKOp op,
     SmallVector<Candidates::Item> items;
     for (int64_t i = 0; i < perThread; ++i) {
       Value place = arith.add(thread, i * threads);
-      SmallVector<Type> types = {b.getI32Type(), b.getI32Type(), b.getI1Type()};
-      auto check = scf::IfOp::create(b, types, arith.less(place, arith.i32(k)),
-                                     /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard inner(b);
-      b.setInsertionPointToStart(check.thenBlock());
-      auto item = bestParts.load(row, loop.getInductionVar(), place);
-      scf::YieldOp::create(b, ValueRange{item.rank, item.index, item.wanted});
-      b.setInsertionPointToStart(check.elseBlock());
-      Value none = arith.i32(-1);
-      Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
-      scf::YieldOp::create(b, ValueRange{none, none, no});
-      items.push_back(
-          {check.getResult(0), check.getResult(1), check.getResult(2)});
+      items.push_back(candidates.itemIf(arith.less(place, arith.i32(k)), [&] {
+        return bestParts.load(row, loop.getInductionVar(), place);
+      }));
     }
     Value limit = candidates.makeRoom(loop.getRegionIterArgs()[0]);
     candidates.append(items, limit);
@@ -205,16 +195,6 @@ LogicalResult mlir::kvcache::expandIndexerTopK(IndexerTopKOp op,
     return success();
   }
   int64_t threads = getBlockThreads(forScores.threads);
-  int64_t others =
-      ScoreTiles::sharedBytes(inputs.heads(), inputs.layout().getHeadSize());
-  while (threads > 64 && !Candidates::fits(getK(op), threads, others))
-    threads /= 2;
-  if (!Candidates::fits(getK(op), threads, others))
-    return op.emitOpError("has no room in ")
-           << Candidates::sharedBytes / 1024
-           << " KiB of shared memory for the queries, " << others
-           << " bytes, beside candidates for the best " << getK(op)
-           << "; give 'scores' to choose from";
   emitForAlignment(host, {op.getQueries()}, [&](int64_t alignment) {
     emitFused(host, op, threads, forScores, alignment);
   });
