@@ -67,6 +67,7 @@ struct ScoreKind {
   int64_t warps, turns;
   TileOrder order;
   OutOfRange policy;
+  bool isAlone;
 };
 
 /// Words: the row. After `in` and `out` main has queries, their weights,
@@ -78,7 +79,8 @@ Values emitScoreTiles(Kernel &kernel, ValueRange in, const ScoreKind &kind) {
   ScoreInputs inputs = {arguments[0],   arguments[1], kernel.keys,
                         arguments[2],   arguments[3], kind.policy,
                         /*causal=*/true};
-  ScoreTiles tiles(kernel.builder, inputs, kind.warps, /*alignment=*/16);
+  ScoreTiles tiles(kernel.builder, inputs, kind.warps, /*alignment=*/16,
+                   kind.isAlone);
   Value live = tiles.begin(arith.toIndex(in[0]), arith.index(1 << 20));
   tiles.stage();
   Values result = tiles.forTiles(
@@ -155,10 +157,11 @@ void tiles::addIndexerBlocks(SmallVectorImpl<BuildingBlock> &blocks) {
            return emitScoreTiles(kernel, in, kind);
          }});
   };
-  scores("key-scores-by-warp",
-         {/*warps=*/2, /*turns=*/5, TileOrder::byWarp, OutOfRange::skip});
+  scores("key-scores-by-warp", {/*warps=*/2, /*turns=*/5, TileOrder::byWarp,
+                                OutOfRange::skip, /*isAlone=*/false});
   scores("key-scores-by-warpgroup",
-         {/*warps=*/4, /*turns=*/3, TileOrder::rising, OutOfRange::assume});
+         {/*warps=*/4, /*turns=*/3, TileOrder::rising, OutOfRange::assume,
+          /*isAlone=*/true});
   auto candidates = [&](StringRef name, CandidatesKind kind) {
     blocks.push_back({name, kind.threads, 1, [=](Kernel &kernel, ValueRange) {
                         return emitCandidates(kernel, kind);

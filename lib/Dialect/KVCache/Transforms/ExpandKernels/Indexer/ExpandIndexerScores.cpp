@@ -37,7 +37,7 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
                         tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
-  ScoreTiles tiles(builder, inputs, warps, alignment);
+  ScoreTiles tiles(builder, inputs, warps, alignment, /*isAlone=*/true);
   Tensor out = builder.takeTensor(scores, /*readOnly=*/false);
   Value most = builder.take(columns), perRow = builder.take(hostPerRow);
   Value blocks = onHost.mul(sizeOf(host, scores, 0), hostPerRow);

@@ -86,7 +86,7 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
                         tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
-  ScoreTiles tiles(builder, inputs, warps, alignment);
+  ScoreTiles tiles(builder, inputs, warps, alignment, /*isAlone=*/false);
   Candidates candidates(
       builder, getK(op), threads, threads,
       ScoreTiles::sharedBytes(inputs.heads(), inputs.layout().getHeadSize()));

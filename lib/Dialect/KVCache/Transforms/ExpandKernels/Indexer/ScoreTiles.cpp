@@ -46,9 +46,11 @@ int64_t ScoreTiles::sharedBytes(int64_t heads, int64_t headSize) {
 }
 
 ScoreTiles::ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs,
-                       int64_t warps, int64_t alignment)
+                       int64_t warps, int64_t alignment, bool isAlone)
     : b(builder.body()), inputs(inputs), layout(inputs.layout()), warps(warps),
-      headSize(layout.getHeadSize()), warp(builder.body()) {
+      headSize(layout.getHeadSize()),
+      tilesAtOnce(isAlone ? mostTilesInRegisters : mostTilesInRegisters / 2),
+      warp(builder.body()) {
   cache = builder.take(inputs.source);
   keys.emplace(b, warp, cache, inputs.policy);
   offsets = builder.takeList(inputs.offsets);
@@ -172,12 +174,18 @@ void ScoreTiles::stage() {
   gpu::BarrierOp::create(b);
   if (numTiles() <= mostTilesInRegisters)
     for (int64_t tile = 0; tile < numTiles(); ++tile)
-      llvm::append_range(laneWeights, weightsOf(tile));
+      llvm::append_range(laneWeights, loadWeights(Arith(b).i32(tile)));
 }
 
 SmallVector<Value> ScoreTiles::weightsOf(int64_t tile) {
+  if (laneWeights.empty())
+    return loadWeights(Arith(b).i32(tile));
+  return SmallVector<Value>(ArrayRef(laneWeights).slice(2 * tile, 2));
+}
+
+SmallVector<Value> ScoreTiles::loadWeights(Value tile) {
   Arith arith(b);
-  Value place = arith.add(arith.mul(warp.column, 2), 8 * tile);
+  Value place = arith.add(arith.mul(warp.column, 2), arith.mul(tile, 8));
   auto type = VectorType::get({2}, b.getF32Type());
   Value pair = vector::LoadOp::create(
       b, type, sharedWeights, ValueRange{arith.toIndex(place)},
@@ -190,17 +198,13 @@ SmallVector<Value> ScoreTiles::weightsOf(int64_t tile) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-void ScoreTiles::addPositive(ValueRange products, int64_t tile,
+void ScoreTiles::addPositive(ValueRange products, ArrayRef<Value> weights,
                              MutableArrayRef<Value> sums) {
   FastMath math(b);
   Value zero = math.number(0);
-  SmallVector<Value> weight =
-      laneWeights.empty()
-          ? weightsOf(tile)
-          : SmallVector<Value>(ArrayRef(laneWeights).slice(2 * tile, 2));
   for (int64_t i = 0; i < 4; ++i) {
     Value positive = arith::MaximumFOp::create(b, products[i], zero);
-    sums[i / 2] = math.fma(positive, weight[i % 2], sums[i / 2]);
+    sums[i / 2] = math.fma(positive, weights[i % 2], sums[i / 2]);
   }
 }
 
@@ -212,33 +216,59 @@ static SmallVector<Value> rowsOf(ArrayRef<Value> upper, ArrayRef<Value> lower) {
   return registers;
 }
 
+void ScoreTiles::addTile(ArrayRef<SmallVector<Value>> keys, Value tile,
+                         ArrayRef<Value> weights, MutableArrayRef<Value> sums) {
+  Arith arith(b);
+  Value zero = FastMath(b).number(0);
+  int64_t perVector = vectorWords(headSize), perLane = headSize / 8;
+  auto vectorType = VectorType::get({perVector}, b.getI32Type());
+  Value first = arith.mul(tile, perLane / perVector * Warp::lanes);
+  SmallVector<Value> query;
+  for (int64_t i = 0; i < perLane / perVector; ++i) {
+    Value number = arith.add(warp.lane, arith.add(first, i * Warp::lanes));
+    Value place = arith.mul(number, perVector);
+    Value vector = vector::LoadOp::create(
+        b, vectorType, sharedQueries, ValueRange{arith.toIndex(place)},
+        /*nontemporal=*/false, llvm::MaybeAlign(4 * perVector));
+    for (int64_t j = 0; j < perVector; ++j)
+      query.push_back(vector::ExtractOp::create(b, vector, j));
+  }
+  for (int64_t pair = 0; pair < groups; pair += 2) {
+    SmallVector<Value> rows = rowsOf(keys[pair], keys[pair + 1]);
+    SmallVector<Value> products(4, zero);
+    for (int64_t step = 0; step < headSize / 16; ++step)
+      products = emitMma(b, b.getF16Type(), ArrayRef(rows).slice(4 * step, 4),
+                         {query[2 * step], query[2 * step + 1]}, products);
+    addPositive(products, weights, sums.slice(pair, 2));
+  }
+}
+
 SmallVector<Value> ScoreTiles::sumByWarp(ArrayRef<SmallVector<Value>> keys) {
   Arith arith(b);
-  int64_t steps = headSize / 16;
-  Value zero = FastMath(b).number(0);
-  int64_t perVector = vectorWords(headSize);
-  auto vectorType = VectorType::get({perVector}, b.getI32Type());
-  SmallVector<Value> sums(groups, zero);
-  for (int64_t tile = 0; tile < numTiles(); ++tile) {
-    SmallVector<Value> query;
-    for (int64_t i = 0; i < headSize / 8 / perVector; ++i) {
-      int64_t first = (tile * headSize / 8 / perVector + i) * Warp::lanes;
-      Value place = arith.mul(arith.add(warp.lane, first), perVector);
-      Value vector = vector::LoadOp::create(
-          b, vectorType, sharedQueries, ValueRange{arith.toIndex(place)},
-          /*nontemporal=*/false, llvm::MaybeAlign(4 * perVector));
-      for (int64_t j = 0; j < perVector; ++j)
-        query.push_back(vector::ExtractOp::create(b, vector, j));
-    }
-    for (int64_t pair = 0; pair < groups; pair += 2) {
-      SmallVector<Value> rows = rowsOf(keys[pair], keys[pair + 1]);
-      SmallVector<Value> products(4, zero);
-      for (int64_t step = 0; step < steps; ++step)
-        products = emitMma(b, b.getF16Type(), ArrayRef(rows).slice(4 * step, 4),
-                           {query[2 * step], query[2 * step + 1]}, products);
-      addPositive(products, tile, MutableArrayRef(sums).slice(pair, 2));
-    }
+  SmallVector<Value> sums(groups, FastMath(b).number(0));
+  if (numTiles() <= tilesAtOnce) {
+    for (int64_t tile = 0; tile < numTiles(); ++tile)
+      addTile(keys, arith.i32(tile), weightsOf(tile), sums);
+    return sums;
   }
+  // Of more tiles few are a turn of a loop: ptxas joins turns.
+  int64_t perTurn = tilesAtOnce / 2;
+  int64_t looped = llvm::alignDown(numTiles(), perTurn);
+  auto loop = scf::ForOp::create(b, arith.i32(0), arith.i32(looped),
+                                 arith.i32(perTurn), sums);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> now(loop.getRegionIterArgs());
+    for (int64_t i = 0; i < perTurn; ++i) {
+      Value tile = arith.add(loop.getInductionVar(), i);
+      addTile(keys, tile, loadWeights(tile), now);
+    }
+    scf::YieldOp::create(b, now);
+  }
+  sums = llvm::to_vector_of<Value>(loop.getResults());
+  for (int64_t tile = looped; tile < numTiles(); ++tile)
+    addTile(keys, arith.i32(tile), weightsOf(tile), sums);
   return sums;
 }
 
@@ -254,7 +284,8 @@ ScoreTiles::sumByWarpgroup(ArrayRef<SmallVector<Value>> keys) {
       SmallVector<Value> products =
           emitWgmma(b, rowsOf(keys[pair], keys[pair + 1]), queries, columns);
       for (int64_t tile = 0; tile < columns / 8; ++tile)
-        addPositive(ArrayRef(products).slice(4 * tile, 4), first / 8 + tile,
+        addPositive(ArrayRef(products).slice(4 * tile, 4),
+                    weightsOf(first / 8 + tile),
                     MutableArrayRef(sums).slice(pair, 2));
     }
   return sums;

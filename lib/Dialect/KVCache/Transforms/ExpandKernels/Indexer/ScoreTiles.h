@@ -51,8 +51,9 @@ public:
   static constexpr int64_t tokens = KeyTiles::tokens;
 
   /// Rows and heads of the queries start at multiples of `alignment` bytes.
+  /// Where the kernel does more than this, fewer registers are taken.
   ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs, int64_t warps,
-             int64_t alignment);
+             int64_t alignment, bool isAlone);
 
   /// Bytes of shared memory that the query takes.
   static int64_t sharedBytes(int64_t heads, int64_t headSize);
@@ -88,18 +89,25 @@ private:
   /// Sums of each group over the lane's heads, by one form or the other.
   SmallVector<Value> sumByWarp(ArrayRef<SmallVector<Value>> keys);
   SmallVector<Value> sumByWarpgroup(ArrayRef<SmallVector<Value>> keys);
+  /// Adds what a tile of heads (i32), two of them the lane's, adds to the sums.
+  void addTile(ArrayRef<SmallVector<Value>> keys, Value tile,
+               ArrayRef<Value> weights, MutableArrayRef<Value> sums);
   /// Adds what is positive of products, four of a tile of heads, to the sums of
   /// two groups.
-  void addPositive(ValueRange products, int64_t tile,
+  void addPositive(ValueRange products, ArrayRef<Value> weights,
                    MutableArrayRef<Value> sums);
-  /// The weights of the lane's two heads of a tile of heads.
+  /// The weights of the lane's two heads of a tile of heads; the same from
+  /// shared memory, of any tile (i32).
   SmallVector<Value> weightsOf(int64_t tile);
+  SmallVector<Value> loadWeights(Value tile);
   int64_t numTiles() const { return llvm::divideCeil(inputs.heads(), 8); }
 
   ImplicitLocOpBuilder &b;
   ScoreInputs inputs;
   LayoutAttr layout;
   int64_t warps, headSize;
+  /// Tiles of heads that a warp multiplies by without a loop.
+  int64_t tilesAtOnce;
   Warp warp;
   std::optional<KeyTiles> keys;
   /// Whether there is wgmma (i1); null where the block is no warpgroups.
