@@ -6,12 +6,16 @@
 
 #include "building_block.h"
 
-#include "Attention/OutputTile.h"
+#include "Attention/LatentProducts.h"
+#include "Attention/PagedProducts.h"
 #include "Attention/Partials.h"
+#include "Attention/QueryTiles.h"
 #include "Attention/SharedScales.h"
+#include "Attention/SlotSource.h"
 #include "Attention/SoftmaxState.h"
 #include "Destinations.h"
 #include "Tiles/FastMath.h"
+#include "Tiles/Mma.h"
 #include "Tiles/Words.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,11 +28,11 @@ namespace {
 /// `SoftmaxTile`.
 struct SoftmaxKind {
   int64_t rows;
-  bool tokensOnRows, turned;
+  bool tokensOnRows, transposesOutputs;
   int64_t tokens, granules;
   bool isSigned, hasFactors;
 
-  static constexpr int64_t tiles = 3, outputs = 2;
+  static constexpr int64_t tiles = 3, outputs = 4;
   int64_t wordsOfTile() const {
     return rows * tokens + granules * tokens + outputs;
   }
@@ -49,8 +53,9 @@ Values emitSoftmax(Kernel &kernel, ValueRange in, const SoftmaxKind &kind) {
     return numbers;
   };
   Values factors = take(kind.hasFactors ? kind.rows : 0), result;
-  SoftmaxState state(b, kernel.warp,
-                     {kind.rows, kind.tokensOnRows, {0, 1}, kind.turned});
+  SoftmaxState state(
+      b, kernel.warp,
+      {kind.rows, kind.tokensOnRows, {0, 1, 0, 1}, kind.transposesOutputs});
   for (int64_t number = 0; number < SoftmaxKind::tiles; ++number) {
     SoftmaxTile tile;
     tile.factors = factors;
@@ -161,30 +166,26 @@ struct QueryKind {
 
 /// Words: the first row of the tensor, the head, a number that multiplies all,
 /// the lane's row of each group.
-/// Gives the pieces, fragments B by group, step and granule, fragments A by
-/// step and granule, one of two steps, factors by row and by column.
+/// Gives the pieces, fragments B by group and step, with two groups fragments A
+/// by step, one of two steps, factors by row and by column.
 Values emitQueries(Kernel &kernel, ValueRange in, const QueryKind &kind) {
   Arith &arith = kernel.arith;
   HeadCut cut(kind.size, /*across=*/4, kind.elementBytes, /*maxBytes=*/16,
               kind.granularity);
   QueryFragments queries(kernel.builder, kernel.arguments[0], cut, kind.product,
-                         kind.rowGroups, kind.group);
+                         kind.group);
   queries.setFactor(3, kernel.asFloat(in[2]));
   queries.load(kernel.warp, arith.toIndex(in[0]), arith.toIndex(in[1]),
                llvm::to_vector(in.drop_front(3)));
   Values result = describe(kernel, cut);
-  for (int64_t group = 0; group <= kind.rowGroups; ++group)
+  // The last time fragments A, which two groups have.
+  int64_t rounds = kind.rowGroups == 2 ? 3 : 1;
+  for (int64_t group = 0; group < rounds; ++group)
     for (auto [number, piece] : llvm::enumerate(cut.pieces))
       for (int64_t step = 0; step < piece.steps(); ++step)
-        for (int64_t granule = 0; granule < cut.granules; ++granule) {
-          auto [first, last] = cut.granulesOf(piece);
-          if (granule < first || granule > last)
-            continue;
-          llvm::append_range(
-              result, group == kind.rowGroups
-                          ? queries.fragmentA(number, step, granule)
-                          : queries.fragmentB(group, number, step, granule));
-        }
+        llvm::append_range(result,
+                           group == 2 ? queries.fragmentA(number, step)
+                                      : queries.fragmentB(group, number, step));
   llvm::append_range(result, queries.fragmentOfTwo({0, 0}, {1, 0}));
   for (bool byColumn : {false, true})
     llvm::append_range(
@@ -195,82 +196,179 @@ Values emitQueries(Kernel &kernel, ValueRange in, const QueryKind &kind) {
 /// What multiplies rows of queries with a cache, `group` rows to each token.
 struct ProductKind {
   int64_t rowGroups, group;
+  /// How scores lie, and granules of scales that are left to multiply values.
+  bool transposed;
+  int64_t granules;
+
+  ScoreLanes lanes() const { return {transposed, rowGroups, 2}; }
 };
 
-/// A cache's tiles, of `kernel`, and how products lie.
+/// A cache's tiles, of `kernel`, and their products with queries.
 struct Products {
-  LayoutAttr layout;
-  Type product;
   CacheTiles tiles;
-  ScoreLanes lanes;
+  QueryFragments queries;
+  PagedProducts products;
 
-  Products(Kernel &kernel, ValueRange in)
-      : layout(kvcache::getLayout(kernel.keys.getType())),
-        product(isCode() ? Type(kernel.b.getF16Type()) : layout.getDtype()),
-        tiles(kernel.b, kernel.builder.take(kernel.keys),
+  Products(Kernel &kernel, ValueRange in, const ProductKind &kind)
+      : tiles(kernel.b, kernel.builder.take(kernel.keys),
               kernel.builder.take(kernel.values), /*sharesTables=*/true,
               /*withScales=*/true, OutOfRange::assume),
-        lanes{kernel.b, kernel.warp, isCode()} {
+        queries(kernel.builder, kernel.arguments[0], tiles.cutOf(Side::key),
+                productType(tiles.dtype()), kind.group),
+        products(kernel.b, kernel.warp, tiles, queries, kind.rowGroups) {
     tiles.setRange(kernel.warp, kernel.arith.toIndex(in[0]),
                    kernel.arith.toIndex(in[1]), in[2], in[3]);
   }
-  bool isCode() const { return layout.getDtype().getIntOrFloatBitWidth() == 8; }
   Value unit(Kernel &kernel) const {
-    return isCode() ? Words(kernel.b).decodedUnit(layout.getDtype())
-                    : FastMath(kernel.b).number(1);
+    Value unit = products.unit();
+    return unit ? unit : FastMath(kernel.b).number(1);
   }
   Values load(Side side, Value tile) {
     return tiles.load(side, tile, tiles.pages(tile), /*isInside=*/true);
   }
+  /// Scales of granules of what was loaded.
+  ValueRange scalesOf(Side side, ValueRange loaded) const {
+    return tiles.hasElementScales() ? ValueRange()
+                                    : loaded.drop_front(tiles.vectors(side));
+  }
 };
 
 /// Words as of `emitCacheTiles`, then the first row of the tensor and the
-/// lane's row of each group. Gives scores by group, what multiplies them, and
-/// the unit of codes.
+/// lane's row of each group. Gives scores by row and token, what multiplies
+/// them by row, and the unit of values of 8 bits.
 Values emitScores(Kernel &kernel, ValueRange in, const ProductKind &kind) {
-  Products of(kernel, in);
-  QueryFragments queries(kernel.builder, kernel.arguments[0],
-                         of.tiles.cutOf(Side::key), of.product, kind.rowGroups,
-                         kind.group);
-  queries.setFactor(1);
-  queries.load(kernel.warp, kernel.arith.toIndex(in[6]),
-               kernel.arith.toIndex(in[1]), llvm::to_vector(in.drop_front(7)));
+  Products of(kernel, in, kind);
+  of.queries.setFactor(1);
+  of.queries.load(kernel.warp, kernel.arith.toIndex(in[6]),
+                  kernel.arith.toIndex(in[1]),
+                  llvm::to_vector(in.drop_front(7)));
   Values keys = of.load(Side::key, in[4]);
-  ScoreTile tile(kernel.b, of.lanes, of.tiles, queries, of.layout.getDtype(),
-                 of.product, kind.rowGroups);
   Values result;
-  for (const Values &ofGroup : tile.scores(
-           keys, ArrayRef(keys).drop_front(of.tiles.vectors(Side::key))))
-    llvm::append_range(result, ofGroup);
-  llvm::append_range(result, queries.scoreFactors(kernel.warp, of.isCode()));
+  for (const Values &ofRow :
+       of.products.scores(keys, of.scalesOf(Side::key, keys)))
+    llvm::append_range(result, ofRow);
+  llvm::append_range(result,
+                     of.queries.scoreFactors(kernel.warp, kind.transposed));
   result.push_back(of.unit(kernel));
   return kernel.asWords(result);
 }
 
 /// Words as of `emitCacheTiles`, then weights by granule, row and token. Gives
-/// the pieces of values, sums, and the unit of codes.
+/// the pieces of values, sums, the unit of values of 8 bits, and the scales
+/// that are left by token of the lane.
 Values emitOutputs(Kernel &kernel, ValueRange in, const ProductKind &kind) {
-  Products of(kernel, in);
+  Products of(kernel, in, kind);
   Values numbers = kernel.asFloats(in.drop_front(6));
-  int64_t granules =
-      of.tiles.isQuantized() ? of.tiles.cutOf(Side::value).granules : 1;
-  SmallVector<SmallVector<Values>> weights(granules);
+  SmallVector<SmallVector<Values>> weights(kind.granules);
   ArrayRef<Value> rest = numbers;
   for (SmallVector<Values> &ofGranule : weights)
-    for (int64_t row = 0; row < kind.rowGroups * of.lanes.rowsPerLane();
-         ++row) {
-      ofGranule.push_back(
-          llvm::to_vector(rest.take_front(of.lanes.tokensPerLane())));
-      rest = rest.drop_front(of.lanes.tokensPerLane());
+    for (int64_t row = 0; row < kind.lanes().rowsPerLane(); ++row) {
+      int64_t tokens = kind.lanes().tokensPerLane();
+      ofGranule.push_back(llvm::to_vector(rest.take_front(tokens)));
+      rest = rest.drop_front(tokens);
     }
-  OutputTile tile(kernel.b, of.lanes, of.tiles, of.layout.getDtype(),
-                  of.product, kind.rowGroups);
-  Values sums(kind.rowGroups * of.layout.getHeadSize() / 4,
+  Values values = of.load(Side::value, in[4]);
+  PagedProducts::LoadedValues loaded =
+      of.products.prepare(values, of.scalesOf(Side::value, values));
+  LayoutAttr layout = kvcache::getLayout(kernel.keys.getType());
+  Values sums(kind.rowGroups * layout.getHeadSize() / 4,
               FastMath(kernel.b).number(0.5));
-  tile.add(sums, of.load(Side::value, in[4]), weights);
+  // Weights are multiplied by what is left.
+  if (of.tiles.hasElementScales())
+    for (Values &ofRow : weights.front())
+      for (auto [weight, scale] : llvm::zip(ofRow, loaded.scales))
+        weight = FastMath(kernel.b).mul(weight, scale);
+  of.products.addValues(sums, loaded, weights);
   Values result = describe(kernel, of.tiles.cutOf(Side::value));
   sums.push_back(of.unit(kernel));
   llvm::append_range(result, kernel.asWords(sums));
+  return result;
+}
+
+/// 32 latents of 64 elements, of which a warp multiplies 16 with weights.
+/// Words: the thread's piece of these, fragment A of queries of the step that
+/// the warp stores, scales of the lane's tokens of scores, then weights by row
+/// and token. Gives scores by row and token, sums, and the unit of values of 8
+/// bits.
+Values emitLatents(Kernel &kernel, ValueRange in, Type dtype) {
+  ImplicitLocOpBuilder &b = kernel.b;
+  constexpr int64_t size = 64, slice = 16, tokens = 32, warps = 4;
+  bool is8Bit = dtype.getIntOrFloatBitWidth() == 8;
+  int64_t queriesAt = SharedTile::bytesOf(size, tokens);
+  Value memory = kernel.builder.shareMemory(
+      b.getI8Type(), queriesAt + LatentProducts::queryBytes(size), 16);
+  SharedTile tile(b, kernel.warp, memory, dtype, productType(dtype), size,
+                  slice, tokens, warps);
+  LatentProducts products(b, kernel.warp, tile, productType(dtype), queriesAt,
+                          size, slice, tokens);
+  auto take = [&](int64_t count) {
+    ValueRange words = in.take_front(count);
+    in = in.drop_front(count);
+    return words;
+  };
+  tile.store(take(4 * tile.piecesPerThread()));
+  products.storeQueries(0, take(4));
+  gpu::BarrierOp::create(b);
+  Values result;
+  for (const Values &ofRow : products.scores(kernel.asFloats(take(2))))
+    llvm::append_range(result, ofRow);
+  SmallVector<Values> weights;
+  for (int64_t row = 0; row < products.weightLanes().rowsPerLane(); ++row)
+    weights.push_back(
+        kernel.asFloats(take(products.weightLanes().tokensPerLane())));
+  Values sums(slice / 8 * 4, FastMath(b).number(0.5));
+  products.addValues(sums, weights);
+  llvm::append_range(result, sums);
+  result.push_back(is8Bit ? Words(b).decodedUnit(dtype)
+                          : FastMath(b).number(1));
+  return kernel.asWords(result);
+}
+
+/// Item by item what is the tile of 16 rows of a group of 5: whether there is
+/// one, its sequence, first row, first row in the sequence and end of these,
+/// and the end of the keys of its first row with 7 tokens before. A warp has an
+/// item each. Main has the tensor of rows and the offsets.
+Values emitQueryTiles(Kernel &kernel, ValueRange in) {
+  Arith &arith = kernel.arith;
+  constexpr int64_t group = 5, size = 16;
+  ImplicitLocOpBuilder &host = kernel.builder.hostBuilder();
+  QueryTiles tiles(kernel.builder, sizeOf(host, kernel.arguments[0], 0),
+                   kernel.arguments[1], group, size);
+  Value items = kernel.builder.take(tiles.items());
+  Value item = arith.toIndex(kernel.warp.number);
+  QueryTile tile = tiles.at(item, kernel.warp);
+  Value end = emitKeysEnd(kernel.b, in[0], tile.begin, group);
+  return {arith.toI32(items),
+          kernel.asWordOf(tile.exists),
+          arith.toI32(tile.sequence),
+          arith.toI32(tile.firstRow),
+          tile.begin,
+          tile.end,
+          end};
+}
+
+/// Words: sequence, end of its keys, row of the lists of slots (which main has
+/// before the caches), a tile whose keys are all there, one of which some.
+/// Gives of both the thread's pieces of 32 keys of 128 elements, the scale of
+/// key `lane` of the tile, and whether it is one.
+Values emitSlots(Kernel &kernel, ValueRange in, unsigned lists) {
+  Arith &arith = kernel.arith;
+  SlotSource source(kernel.builder, kernel.keys,
+                    kernel.arguments.take_front(lists), OutOfRange::assume,
+                    kernel.warp, /*tokens=*/32, /*warps=*/4);
+  if (lists > 0)
+    source.setList(arith.toIndex(in[2]));
+  else
+    source.setSequence(arith.toIndex(in[0]), in[1]);
+  Values result;
+  for (bool isWhole : {true, false}) {
+    Value tile = in[isWhole ? 3 : 4];
+    isWhole &= lists == 0;
+    llvm::append_range(result, source.load(tile, isWhole));
+    SlotSource::Place place = source.at(tile, kernel.warp.lane, isWhole);
+    result.push_back(kernel.asWord(source.scale(place)));
+    result.push_back(place.valid ? kernel.asWordOf(place.valid) : arith.i32(1));
+  }
   return result;
 }
 
@@ -318,28 +416,35 @@ void tiles::addAttentionBlocks(MLIRContext &context,
            return emitSoftmax(kernel, in, kind);
          }});
   };
-  softmax("softmax-codes", {/*rows=*/2, /*tokensOnRows=*/true, /*turned=*/false,
-                            /*tokens=*/2, /*granules=*/2, /*isSigned=*/true,
-                            /*hasFactors=*/true});
-  softmax("softmax-numbers", {/*rows=*/1, /*tokensOnRows=*/false,
-                              /*turned=*/true, /*tokens=*/4, /*granules=*/0,
-                              /*isSigned=*/false, /*hasFactors=*/true});
-  softmax("softmax-bent", {/*rows=*/1, /*tokensOnRows=*/false, /*turned=*/true,
-                           /*tokens=*/4, /*granules=*/0, /*isSigned=*/false,
-                           /*hasFactors=*/false});
-  softmax("softmax-latents", {/*rows=*/2, /*tokensOnRows=*/false,
-                              /*turned=*/false, /*tokens=*/8, /*granules=*/1,
-                              /*isSigned=*/false, /*hasFactors=*/true});
+  softmax("softmax-8-bit",
+          {/*rows=*/2, /*tokensOnRows=*/true, /*transposesOutputs=*/false,
+           /*tokens=*/2, /*granules=*/2, /*isSigned=*/true,
+           /*hasFactors=*/true});
+  softmax("softmax-16-bit",
+          {/*rows=*/1, /*tokensOnRows=*/false, /*transposesOutputs=*/true,
+           /*tokens=*/4, /*granules=*/0, /*isSigned=*/false,
+           /*hasFactors=*/true});
+  softmax("softmax-softcapped",
+          {/*rows=*/1, /*tokensOnRows=*/false, /*transposesOutputs=*/true,
+           /*tokens=*/4, /*granules=*/0, /*isSigned=*/false,
+           /*hasFactors=*/false});
+  softmax("softmax-latents",
+          {/*rows=*/2, /*tokensOnRows=*/false, /*transposesOutputs=*/false,
+           /*tokens=*/8, /*granules=*/1, /*isSigned=*/false,
+           /*hasFactors=*/true});
   blocks.push_back({"softmax-merge", 32, 6, emitMerge});
-  auto terms = [&](StringRef name, Type type) {
+  auto terms = [&](StringRef name, Type type, int64_t count) {
     blocks.push_back({name, 32, 2, [=](Kernel &kernel, ValueRange in) {
-                        return emitWeightTerms(kernel.b, kernel.asFloat(in[0]),
-                                               kernel.asFloat(in[1]), type);
+                        return Words(kernel.b).packTerms(kernel.asFloat(in[0]),
+                                                         kernel.asFloat(in[1]),
+                                                         type, count);
                       }});
   };
-  terms("weight-terms-f16", f16);
-  terms("weight-terms-bf16", bf16);
-  for (StringRef name : {"cache-numbers", "cache-codes", "cache-short-pages"})
+  terms("terms-f16", f16, 1);
+  terms("terms-f16-twice", f16, 2);
+  terms("terms-bf16-twice", bf16, 2);
+  for (StringRef name : {"cache-16-bit", "cache-8-bit", "cache-short-pages",
+                         "cache-fine-granules", "cache-odd-granules"})
     blocks.push_back({name, 32, 6, emitCacheTiles});
   blocks.push_back({"shared-scales", 256, 6, emitSharedScales});
   auto queries = [&](StringRef name, QueryKind kind) {
@@ -348,31 +453,55 @@ void tiles::addAttentionBlocks(MLIRContext &context,
            return emitQueries(kernel, in, kind);
          }});
   };
-  queries("queries-of-codes", {f16, /*elementBytes=*/1, /*size=*/96,
-                               /*granularity=*/24, /*rowGroups=*/1,
-                               /*group=*/3});
-  queries("queries-of-numbers", {bf16, /*elementBytes=*/2, /*size=*/80,
-                                 /*granularity=*/80, /*rowGroups=*/2,
-                                 /*group=*/9});
-  auto products = [&](StringRef scores, StringRef outputs, ProductKind kind,
-                      int64_t granules) {
+  queries("queries-8-bit", {f16, /*elementBytes=*/1, /*size=*/96,
+                            /*granularity=*/32, /*rowGroups=*/1,
+                            /*group=*/3});
+  queries("queries-16-bit", {bf16, /*elementBytes=*/2, /*size=*/80,
+                             /*granularity=*/80, /*rowGroups=*/2,
+                             /*group=*/9});
+  auto products = [&](StringRef scores, StringRef outputs, ProductKind kind) {
     blocks.push_back(
         {scores, 32, 7 + kind.rowGroups, [=](Kernel &kernel, ValueRange in) {
            return emitScores(kernel, in, kind);
          }});
-    blocks.push_back({outputs, 32, 6 + 4 * granules * kind.rowGroups,
+    blocks.push_back({outputs, 32, 6 + 4 * kind.granules * kind.rowGroups,
                       [=](Kernel &kernel, ValueRange in) {
                         return emitOutputs(kernel, in, kind);
                       }});
   };
-  products("scores-bf16", "outputs-bf16", {/*rowGroups=*/2, /*group=*/9},
-           /*granules=*/1);
-  products("scores-f16", "outputs-f16", {/*rowGroups=*/1, /*group=*/3},
-           /*granules=*/1);
-  products("scores-e4m3", "outputs-e4m3", {/*rowGroups=*/1, /*group=*/4},
-           /*granules=*/4);
-  products("scores-i8", "outputs-i8", {/*rowGroups=*/2, /*group=*/12},
-           /*granules=*/2);
+  products("scores-bf16", "outputs-bf16",
+           {/*rowGroups=*/2, /*group=*/9, /*transposed=*/false,
+            /*granules=*/1});
+  products("scores-f16", "outputs-f16",
+           {/*rowGroups=*/1, /*group=*/3, /*transposed=*/false,
+            /*granules=*/1});
+  products("scores-e4m3", "outputs-e4m3",
+           {/*rowGroups=*/1, /*group=*/4, /*transposed=*/true,
+            /*granules=*/3});
+  products("scores-i8", "outputs-i8",
+           {/*rowGroups=*/2, /*group=*/12, /*transposed=*/true,
+            /*granules=*/2});
+  products("scores-fine-granules", "outputs-fine-granules",
+           {/*rowGroups=*/1, /*group=*/4, /*transposed=*/true,
+            /*granules=*/1});
+  products("scores-odd-granules", "outputs-odd-granules",
+           {/*rowGroups=*/2, /*group=*/16, /*transposed=*/true,
+            /*granules=*/1});
+  for (auto [name, dtype] :
+       {std::pair("latents-e4m3", Type(Float8E4M3FNType::get(&context))),
+        {"latents-bf16", bf16}})
+    blocks.push_back({name, 128, 4 * (dtype == bf16 ? 2 : 1) + 4 + 2 + 16,
+                      [=, dtype = dtype](Kernel &kernel, ValueRange in) {
+                        return emitLatents(kernel, in, dtype);
+                      }});
+  blocks.push_back({"query-tiles", 32 * 12, 1, emitQueryTiles});
+  for (auto [name, lists] : {std::pair("slots-of-pages", 0),
+                             {"slots-of-short-pages", 0},
+                             {"slots-of-lists", 2}})
+    blocks.push_back(
+        {name, 128, 5, [=, lists = lists](Kernel &kernel, ValueRange in) {
+           return emitSlots(kernel, in, lists);
+         }});
   auto results = [&](StringRef name, int64_t parts) {
     blocks.push_back({name, 160, 10, [=](Kernel &kernel, ValueRange in) {
                         return emitResults(kernel, in, parts);

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 import programs
-from block_runner import BF16, COLUMN, LANE, ROW, floats, halves, require
+from block_runner import BF16, COLUMN, E4M3, LANE, ROW, floats, halves, require
 from case_folder import Case
 from element_types import ELEMENT_TYPES
 from pool_layout import PoolLayout, ceildiv
@@ -28,7 +28,7 @@ class Softmax:
 
     rows: int
     tokens_on_rows: bool
-    turned: bool
+    transposes_outputs: bool
     tokens: int
     granules: int
     is_signed: bool
@@ -67,7 +67,7 @@ class Softmax:
                 if self.is_signed:
                     scales *= random.choice([-1, 1], scales.shape)
                     scales[0, 1, (same_row == 0) & (number == 1)] = np.nan
-            tiles.append((scores, scales, random.standard_normal((2, 32))))
+            tiles.append((scores, scales, random.standard_normal((4, 32))))
         return factors, tiles
 
     def __call__(self, run):
@@ -81,7 +81,7 @@ class Softmax:
         words = np.concatenate(words).astype(np.float32)
         weights_of_tile = max(self.granules, 1) * self.rows * self.tokens
         got = floats(run(words.view(np.int32),
-                         3 * weights_of_tile + 2 * self.rows + 2)).astype(np.float64)
+                         3 * weights_of_tile + 2 * self.rows + 4)).astype(np.float64)
         with np.errstate(all="ignore"):
             self._compare(run.block, got, factors, tiles)
 
@@ -89,7 +89,7 @@ class Softmax:
         to_f32 = lambda x: x.astype(np.float32).astype(np.float64)
         factors = to_f32(factors)
         maximum = np.full((self.rows, 32), NO_MAXIMUM)
-        total, output = np.zeros((self.rows, 32)), np.zeros((2, 32))
+        total, output = np.zeros((self.rows, 32)), np.zeros((4, 32))
         raised = []
         for scores, scales, addends in tiles:
             x = to_f32(scores) * factors[:, None]
@@ -105,11 +105,9 @@ class Softmax:
                 higher = np.fmax(maximum, largest)
                 factor = np.exp2(maximum - higher)
                 maximum, total = higher, total * factor
-                if self.turned:
+                if self.transposes_outputs:
                     factor = np.stack([factor[0, 4 * (2 * COLUMN + i)] for i in (0, 1)])
-                elif self.rows == 1:
-                    factor = np.repeat(factor, 2, 0)
-                output = output * factor
+                output = output * np.tile(factor, (2, 1))
             plain = np.exp2(x - maximum[:, None])
             total += plain.sum(1)
             scaled = signs[:, None] * np.exp2(x - maximum[:, None] + logs[:, None])
@@ -139,17 +137,20 @@ def check_merge(run):
     require(run.block, "a factor", near(got[2:], want, 1e-5, 1e-30))
 
 
-def check_weight_terms(dtype):
+def check_terms(dtype, count):
     def check(run):
         x = np.exp2(np.random.default_rng(9).uniform(-12, 0, (2, 32))).astype(np.float32)
-        terms = [x.astype(dtype)]
-        if dtype is BF16:
-            terms.append((x - terms[0].astype(np.float32)).astype(dtype))
-        got = halves(run(x.view(np.int32), len(terms)), dtype)
+        terms, rest = [], x
+        for _ in range(count):
+            terms.append(rest.astype(dtype))
+            rest = rest - terms[-1].astype(np.float32)
+        got = halves(run(x.view(np.int32), count), dtype)
         for term, words in zip(terms, got):
             require(run.block, "a term", words.T == term.astype(np.float64))
+        bits = (8 if dtype is BF16 else 11) * count
+        # The rest of a small number is below f16's normal ones.
         require(run.block, "the sum", near(got.sum(0).T, x.astype(np.float64),
-                                           2.0**-16 if dtype is BF16 else 2.0**-11))
+                                           2.0**-bits, 0 if dtype is BF16 else 2.0**-25))
 
     return check
 
@@ -251,6 +252,18 @@ def place_words(threads, **changes):
     return np.repeat(np.array(values, np.int32)[:, None], threads, 1)
 
 
+def has_element_scales(layout):
+    """Whether elements of a step of 16 have several scales."""
+    return layout.G is not None and 1 < layout.G and layout.g % 16 != 0
+
+
+def granules_of_run(g, per_lane):
+    """Granules that a lane's run of elements has parts of, at most."""
+    if per_lane % g == 0:
+        return per_lane // g
+    return 1 if g % per_lane == 0 else (per_lane - 2) // g + 2
+
+
 def check_cache(layout, own_table=False):
     def check(run):
         cache = Cache(layout, own_table)
@@ -275,6 +288,18 @@ def check_cache(layout, own_table=False):
                         require(run.block, f"side {side}",
                                 got[:, :want.shape[1]] == want)
                         require(run.block, "what is above", got[:, want.shape[1]:] == 0)
+                if has_element_scales(layout):
+                    for of in places[side]:
+                        scales = cache.scales(1, side, 1, at(tile, of))
+                        for first, per_lane in cut[side]:
+                            runs = granules_of_run(layout.g, per_lane)
+                            got = floats(out.take(runs)).T
+                            element = first + lane[:, None] * per_lane + layout.g * (
+                                np.arange(runs))
+                            granule = np.minimum(element, layout.D - 1) // layout.g
+                            require(run.block, f"scales of side {side}",
+                                    got == np.take_along_axis(scales, granule, 1))
+                    continue
                 for of in places[0] if layout.G else ():
                     want = cache.scales(1, side, 1, at(tile, of))
                     require(run.block, f"scales of side {side}",
@@ -299,7 +324,7 @@ def check_shared_scales(run):
                     require(run.block, f"tile {tile}, side {side}", got[:, warp].T == want)
 
 
-def check_queries(product, size, granularity, row_groups, group, number):
+def check_queries(product, size, row_groups, group, number):
     """Queries of bf16 of two heads of the cache."""
     def check(run):
         random = np.random.default_rng(11)
@@ -316,18 +341,15 @@ def check_queries(product, size, granularity, row_groups, group, number):
         pieces = out.pieces(run.block, size, 4)
         of_rows = [q[first + r // group, head * group + r % group].astype(np.float64)
                    for r in rows]
-        steps = [(number, step, granule)
-                 for number, (start, per_lane) in enumerate(pieces)
-                 for step in range(per_lane // 4)
-                 for granule in range(start // granularity,
-                                      (start + 4 * per_lane - 1) // granularity + 1)]
+        steps = [(piece, step) for piece, (_, per_lane) in enumerate(pieces)
+                 for step in range(per_lane // 4)]
         fragments = [[out.take(2) for _ in steps] for _ in range(row_groups)]
-        other = fragments[1] if row_groups > 1 else np.zeros_like(fragments[0])
-        for upper, lower in zip(fragments[0], other):
-            want = np.stack([upper[0], lower[0], upper[1], lower[1]])
-            require(run.block, "fragment A", out.take(4) == want)
-        of = {step: words for step, words in zip(steps, fragments[0])}
-        upper, lower = of[0, 0, 0], of[1, 0, 1 // len(pieces)]
+        if row_groups == 2:
+            for upper, lower in zip(*fragments):
+                want = np.stack([upper[0], lower[0], upper[1], lower[1]])
+                require(run.block, "fragment A", out.take(4) == want)
+        of = dict(zip(steps, fragments[0]))
+        upper, lower = of[0, 0], of[1, 0]
         require(run.block, "a fragment of two steps", out.take(4) == np.stack(
             [upper[0], lower[0], upper[1], lower[1]]))
         factors = floats(out.take(row_groups)).astype(np.float64)
@@ -340,28 +362,31 @@ def check_queries(product, size, granularity, row_groups, group, number):
             # signs.
             back = factors[row_group] / 3
             require(run.block, "a factor", np.log2(back) % 1 == 0)
-            for (piece, step, granule), words in zip(steps, fragments[row_group]):
+            for (piece, step), words in zip(steps, fragments[row_group]):
                 start, per_lane = pieces[piece]
                 for half in range(2):
                     element = (start + COLUMN * per_lane + 4 * step + 2 * half)[:, None] + (
                         np.arange(2))
-                    want = np.where(element // granularity == granule,
-                                    numbers[ROW[:, None], element], 0)
                     got = halves(words[half], product) * back[:, None]
-                    want = want * number
+                    want = numbers[ROW[:, None], element] * number
                     require(run.block, "fragment B", got == want)
         require(run.block, "the end", out.words == 0)
 
     return check
 
 
+def quantized(dtype, D, g):
+    return PoolLayout(dtype=dtype, H=2, D=D, P=16, L=2, scale_dtype="f32", g=g)
+
+
+# The layout, the type of queries, groups of eight rows, rows of a token.
 PRODUCTS = {
     "bf16": (PoolLayout(dtype="bf16", H=2, D=80, P=16, L=2), BF16, 2, 9),
     "f16": (PoolLayout(dtype="f16", H=2, D=64, P=32, L=2), np.float16, 1, 3),
-    "e4m3": (PoolLayout(dtype="f8E4M3FN", H=2, D=96, P=16, L=2, scale_dtype="f32", g=24),
-             BF16, 1, 4),
-    "i8": (PoolLayout(dtype="i8", H=2, D=64, P=16, L=2, scale_dtype="f32", g=32),
-           np.float16, 2, 12)}
+    "e4m3": (quantized("f8E4M3FN", 96, 32), BF16, 1, 4),
+    "i8": (quantized("i8", 64, 32), np.float16, 2, 12),
+    "fine-granules": (quantized("f8E4M3FN", 128, 2), BF16, 1, 4),
+    "odd-granules": (quantized("i8", 96, 12), BF16, 2, 16)}
 
 
 class Products:
@@ -370,16 +395,15 @@ class Products:
     def __init__(self, kind):
         self.layout, self.query, self.row_groups, self.group = PRODUCTS[kind]
         self.cache = Cache(self.layout)
-        self.is_code = self.layout.G > 0
-        # The lane's rows of a group, its tokens, and which of these a score is of.
-        if self.is_code:
-            self.rows = [2 * COLUMN + i for i in (0, 1)]
+        self.has_element_scales = has_element_scales(self.layout)
+        # The lane's rows and tokens.
+        if self.layout.G:
+            self.rows = [2 * COLUMN + i + 8 * g for g in range(self.row_groups)
+                         for i in (0, 1)]
             self.tokens = [ROW + 8 * i for i in (0, 1)]
-            self.scores = [(i % 2, i // 2) for i in range(4)]
         else:
-            self.rows = [ROW]
+            self.rows = [ROW + 8 * g for g in range(self.row_groups)]
             self.tokens = [2 * COLUMN + i // 2 * 8 + i % 2 for i in range(4)]
-            self.scores = [(0, i) for i in range(4)]
 
     def numbers(self, side):
         """Numbers of the tile that is read, without scales, and these."""
@@ -389,9 +413,9 @@ class Products:
         numbers = read(np.ascontiguousarray(codes).view(storage)[..., 0],
                        self.layout.dtype).astype(np.float64)
         scales = np.ones(numbers.shape)
-        if self.is_code:
-            scales = np.repeat(self.cache.scales(1, side, 1, tokens).astype(np.float64),
-                               self.layout.g, -1)
+        if self.layout.G:
+            scales = self.cache.scales(1, side, 1, tokens).astype(np.float64)
+            scales = np.repeat(scales, self.layout.g, -1)[:, :self.layout.D]
         return numbers, scales
 
 
@@ -408,20 +432,20 @@ def check_scores(kind):
             of.cache.extend(text)
         words = np.concatenate([place_words(32), np.full((1, 32), first),
                                 [r[ROW] for r in rows]])
-        counts = 4 * of.row_groups, of.row_groups * len(of.rows)
-        got = floats(run(words, sum(counts) + 1, extend)["out"]).astype(np.float64)
+        count = len(of.rows) * len(of.tokens)
+        got = floats(run(words, count + len(of.rows) + 1, extend)["out"]).astype(np.float64)
+        scores, factors, unit = got[:count], got[count:-1], got[-1]
         keys, scales = of.numbers(0)
-        unit = got[-1]
-        for g, chosen in enumerate(rows):
-            numbers = q[first + chosen // of.group, of.group + chosen % of.group]
-            numbers = numbers.astype(np.float64)
-            want = numbers @ (keys * scales).T
-            bound = 1e-6 * (np.abs(numbers) @ np.abs(keys * scales).T)
-            for i, (row, token) in enumerate(of.scores):
-                at = of.rows[row], of.tokens[token]
-                factor = got[counts[0] + g * len(of.rows) + row]
-                require(run.block, "a score", np.abs(
-                    got[4 * g + i] * factor * unit - want[at]) <= bound[at])
+        chosen = np.concatenate(rows)
+        numbers = q[first + chosen // of.group, of.group + chosen % of.group]
+        numbers = numbers.astype(np.float64)
+        want = numbers @ (keys * scales).T
+        bound = 1e-6 * (np.abs(numbers) @ np.abs(keys * scales).T)
+        for i, row in enumerate(of.rows):
+            for j, token in enumerate(of.tokens):
+                score = scores[i * len(of.tokens) + j] * factors[i] * unit
+                require(run.block, "a score",
+                        np.abs(score - want[row, token]) <= bound[row, token])
 
     return check
 
@@ -429,18 +453,29 @@ def check_scores(kind):
 def check_outputs(kind):
     def check(run):
         of, random = Products(kind), np.random.default_rng(14)
-        granules = of.layout.G or 1
+        granules = 1 if of.has_element_scales else of.layout.G or 1
         # Exact in f16, or as a sum of two bf16.
         weights = random.integers(0, 64, (granules, 8 * of.row_groups, 16)) / 64
-        given = np.stack([weights[n, 8 * g + row, token]
-                          for n in range(granules) for g in range(of.row_groups)
+        given = np.stack([weights[n, row, token] for n in range(granules)
                           for row in of.rows for token in of.tokens])
+        extend = of.cache.extend
+
+        def with_queries(text):
+            # Not read.
+            text.argument("q", np.zeros((1, 2 * of.group, of.layout.D), np.uint16),
+                          "f16" if of.query is np.float16 else "bf16", static_dims=2)
+            extend(text)
         words = np.concatenate([place_words(32), given.astype(np.float32).view(np.int32)])
         sums = of.row_groups * of.layout.D // 4
-        out = Words(run(words, 41 + sums, of.cache.extend)["out"])
+        out = Words(run(words, 41 + sums, with_queries)["out"])
         pieces = out.pieces(run.block, of.layout.D, 8)
         got = floats(out.take(sums + 1)).astype(np.float64)
-        values, _ = of.numbers(1)
+        values, scales = of.numbers(1)
+        # Scales of granules are the weights' matter; those of elements round
+        # values to f16.
+        relative = 2.0**-11 if of.has_element_scales else 1e-5
+        if of.has_element_scales:
+            values = values * scales
         unit = got[-1]
         for g in range(of.row_groups):
             at = g * sums // of.row_groups
@@ -451,11 +486,138 @@ def check_outputs(kind):
                     for i in range(2):
                         number = at + place // 2 * 4 + place % 2 * 2 + i
                         row = 8 * g + 2 * COLUMN + i
-                        terms = weights[granule, row] * values.T[element]
+                        terms = weights[granule if granules > 1 else 0, row]
+                        terms = terms * values.T[element]
                         error = np.abs((got[number] - 0.5) * unit - terms.sum(-1))
-                        require(run.block, "a sum", error <= 1e-5 * (
-                            np.abs(terms).sum(-1) + unit))
+                        require(run.block, "a sum", error <= relative * (
+                            np.abs(terms).sum(-1)) + 1e-5 * unit)
                 at += per_lane * 2
+
+    return check
+
+
+def latent_element(chunk, at, is_8_bit):
+    """The element that is number `at` of chunk `chunk` of a row in shared memory."""
+    if not is_8_bit:
+        return 8 * chunk + at
+    return 16 * (chunk // 2) + 2 * (at // 2 * 2 + chunk % 2) + at % 2
+
+
+def check_latents(dtype):
+    """32 tokens of 64 elements and 16 rows, of which all numbers are small."""
+    is_8_bit = dtype is E4M3
+    product = np.float16 if is_8_bit else BF16
+
+    def check(run):
+        random = np.random.default_rng(15)
+        keys = random.standard_normal((32, 64)).astype(dtype)
+        pieces = keys.view(np.int32).reshape(-1, 128, 4).transpose(0, 2, 1).reshape(-1, 128)
+        queries = random.standard_normal((16, 64)).astype(product)
+        thread = np.arange(128)
+        warp, row, column = thread // 32, thread % 32 // 4, thread % 4
+        # Fragment A of step `warp`: elements as keys have them in two chunks.
+        fragment = []
+        for i in range(4):
+            element = np.stack([latent_element(2 * warp + i // 2, 2 * column + j, is_8_bit)
+                                for j in range(2)], -1)
+            pair = queries[(row + i % 2 * 8)[:, None], element]
+            fragment.append(np.ascontiguousarray(pair).view(np.int32)[:, 0])
+        scales = random.uniform(0.5, 2, 32).astype(np.float32)
+        own = [scales[8 * warp + 2 * column + i] for i in range(2)]
+        weights = random.integers(0, 64, (16, 32)) / 64
+        given = [weights[row + 8 * r, t // 2 * 8 + 2 * column + t % 2]
+                 for r in range(2) for t in range(8)]
+        words = np.concatenate([pieces, fragment, np.array(own + given, np.float32).view(
+            np.int32)])
+        got = floats(run(words, 4 + 8 + 1)).astype(np.float64)
+        unit = got[-1]
+        keys, queries = keys.astype(np.float64), queries.astype(np.float64)
+        want = queries @ keys.T * scales
+        bound = 1e-6 * (np.abs(queries) @ np.abs(keys).T) * scales
+        for r in range(2):
+            for t in range(2):
+                place = row + 8 * r, 8 * warp + 2 * column + t
+                require(run.block, "a score", np.abs(
+                    got[2 * r + t] * unit - want[place]) <= bound[place])
+        for n in range(2):
+            for i in range(4):
+                # Fragment C of eight elements: those of a chunk.
+                element = latent_element(2 * warp + n, 2 * column + i % 2, is_8_bit)
+                terms = weights[row + i // 2 * 8] * keys.T[element]
+                error = np.abs((got[4 + 4 * n + i] - 0.5) * unit - terms.sum(-1))
+                require(run.block, "a sum",
+                        error <= 1e-5 * (np.abs(terms).sum(-1) + unit))
+
+    return check
+
+
+def check_query_tiles(run):
+    """Sequences of no row, of some, and offsets beyond the tensor's end."""
+    group, size, rows, length = 5, 16, 11, 7
+    offsets = np.array([0, 0, 3, 4, 4, 13], np.uint32)
+    items = rows * group // size + len(offsets) - 1
+    want = {}
+    for b in range(len(offsets) - 1):
+        begin, end = (min(int(n), rows) for n in offsets[b:b + 2])
+        for tile in range(-(-(end - begin) * group // size)):
+            item = int(offsets[b]) * group // size + b + tile
+            first = tile * size
+            want[item] = (b, begin, first, (end - begin) * group,
+                          length + first // group + 1)
+    warps = 12
+    require(run.block, "the number of items", items <= warps and max(want) < items)
+
+    def extend(text):
+        text.argument("rows", np.zeros((rows, 1), np.float32), "f32", static_dims=1)
+        text.argument("offsets", offsets, "i32", static_dims=0)
+    got = run(np.full((1, 32 * warps), length, np.int32), 7, extend)["out"]
+    got = got.reshape(7, warps, 32)
+    require(run.block, "items", got[0] == items)
+    for item in range(items):
+        exists = got[1, item] != 0
+        require(run.block, "whether there is a tile", exists == (item in want))
+        if item in want:
+            require(run.block, "a tile", got[2:, item].T == want[item])
+
+
+def check_slots(page_size, lists=False):
+    """Keys of a sequence, the last tile of which ends beyond them, or of lists
+    with entries that are none."""
+    def check(run):
+        layout = PoolLayout(dtype="f8E4M3FN", H=1, D=128, P=page_size, L=2, is_mla=True,
+                            scale_dtype="f32", g=128)
+        cache, random = Cache(layout, own_table=True), np.random.default_rng(16)
+        sequence, row, end = 1, 2, 75
+        tokens = np.minimum(np.arange(96), end - 1)
+        valid = np.full(96, True)
+        slots = np.full((2, 4, end), -1, np.int64)
+        if lists:
+            tokens[:end] = random.integers(0, cache.length, end)
+            tokens[end:] = tokens[end - 1]
+            valid = np.append(random.random(end) < 0.7, np.full(96 - end, False))
+            for of, table in zip(slots, (cache.table, cache.scales_table)):
+                block, slot = cache.rows(table, sequence, tokens[:end]).T
+                of[row] = np.where(valid[:end], block * page_size + slot, -1)
+
+        def extend(text):
+            for name, of in zip(("slots", "scale_slots"), slots if lists else ()):
+                text.argument(name, of, "i64", static_dims=0)
+            cache.extend(text)
+        words = np.repeat(np.array([[sequence], [end], [row], [1], [2]], np.int32), 128, 1)
+        out = Words(run(words, 20, extend)["out"])
+        for tile in (1, 2):
+            chosen = slice(32 * tile, 32 * tile + 32)
+            codes = cache.codes(sequence, 0, 0, tokens[chosen])[..., 0]
+            codes[~valid[chosen]] = 0
+            # Pieces of 16 bytes, token after token; a thread has every 128th.
+            want = codes.view(np.int32).reshape(2, 128, 4).transpose(0, 2, 1)
+            require(run.block, "a key", out.take(8) == want.reshape(8, 128))
+            scales = cache.scales(sequence, 0, 0, tokens[chosen])[:, 0]
+            got, is_key = floats(out.take(1))[0], out.take(1)[0] != 0
+            there = np.tile(valid[chosen], 4)
+            require(run.block, "whether there is a key", is_key == there)
+            require(run.block, "a scale", (got == np.tile(scales, 4))[there])
+        require(run.block, "the end", out.words == 0)
 
     return check
 
@@ -508,24 +670,35 @@ def check_results(parts):
 
 
 CHECKS = {
-    "softmax-codes": Softmax(2, True, False, 2, 2, True, True),
-    "softmax-numbers": Softmax(1, False, True, 4, 0, False, True),
-    "softmax-bent": Softmax(1, False, True, 4, 0, False, False),
+    "softmax-8-bit": Softmax(2, True, False, 2, 2, True, True),
+    "softmax-16-bit": Softmax(1, False, True, 4, 0, False, True),
+    "softmax-softcapped": Softmax(1, False, True, 4, 0, False, False),
     "softmax-latents": Softmax(2, False, False, 8, 1, False, True),
     "softmax-merge": check_merge,
-    "weight-terms-f16": check_weight_terms(np.float16),
-    "weight-terms-bf16": check_weight_terms(BF16),
-    "cache-numbers": check_cache(PoolLayout(dtype="bf16", H=2, D=80, P=16, L=2)),
-    "cache-codes": check_cache(PoolLayout(
+    "terms-f16": check_terms(np.float16, 1),
+    "terms-f16-twice": check_terms(np.float16, 2),
+    "terms-bf16-twice": check_terms(BF16, 2),
+    "cache-16-bit": check_cache(PoolLayout(dtype="bf16", H=2, D=80, P=16, L=2)),
+    "cache-8-bit": check_cache(PoolLayout(
         dtype="f8E4M3FN", H=2, D=96, P=24, L=2, scale_dtype="bf16", g=32, order="HND"),
         own_table=True),
     "cache-short-pages": check_cache(PoolLayout(
         dtype="i8", H=2, D=64, P=4, L=2, scale_dtype="f32", g=16)),
+    "cache-fine-granules": check_cache(PoolLayout(
+        dtype="i8", H=2, D=64, P=8, L=2, scale_dtype="f16", g=4), own_table=True),
+    "cache-odd-granules": check_cache(PoolLayout(
+        dtype="f8E4M3FN", H=2, D=96, P=16, L=2, scale_dtype="f32", g=12)),
     "shared-scales": check_shared_scales,
-    "queries-of-codes": check_queries(np.float16, 96, 24, 1, 3, -0.5),
-    "queries-of-numbers": check_queries(BF16, 80, 80, 2, 9, 2),
+    "queries-8-bit": check_queries(np.float16, 96, 1, 3, -0.5),
+    "queries-16-bit": check_queries(BF16, 80, 2, 9, 2),
     **{f"scores-{kind}": check_scores(kind) for kind in PRODUCTS},
     **{f"outputs-{kind}": check_outputs(kind) for kind in PRODUCTS},
+    "latents-e4m3": check_latents(E4M3),
+    "latents-bf16": check_latents(BF16),
+    "query-tiles": check_query_tiles,
+    "slots-of-pages": check_slots(64),
+    "slots-of-short-pages": check_slots(16),
+    "slots-of-lists": check_slots(64, lists=True),
     "results-of-one": check_results(1),
     "results-of-parts": check_results(3),
 }

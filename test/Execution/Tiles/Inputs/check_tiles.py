@@ -188,7 +188,7 @@ def check_tile(dtype):
 CHECKS = {"warp": check_warp, "fast-math": check_fast_math,
           "mma-f16": check_mma(np.float16), "mma-bf16": check_mma(BF16),
           "matrices": check_matrices, "wgmma": check_wgmma,
-          "tile-codes": check_tile(E4M3), "tile-numbers": check_tile(BF16),
+          "tile-8-bit": check_tile(E4M3), "tile-16-bit": check_tile(BF16),
           **attention_blocks.CHECKS, **indexer_blocks.CHECKS}
 
 

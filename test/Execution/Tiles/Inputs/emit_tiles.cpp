@@ -119,12 +119,11 @@ Values emitWarpgroup(Kernel &kernel, ValueRange in) {
 Values emitSharedTile(Kernel &kernel, ValueRange in, Type dtype) {
   ImplicitLocOpBuilder &b = kernel.b;
   constexpr int64_t size = 64, slice = 16, tokens = 32, warps = 4;
-  bool isCode = dtype.getIntOrFloatBitWidth() == 8;
-  Type product = isCode ? Type(b.getF16Type()) : dtype;
+  bool is8Bit = dtype.getIntOrFloatBitWidth() == 8;
   Value memory = kernel.builder.shareMemory(
       b.getI8Type(), SharedTile::bytesOf(size, tokens), 16);
-  SharedTile tile(b, kernel.warp, memory, dtype, product, size, slice, tokens,
-                  warps);
+  SharedTile tile(b, kernel.warp, memory, dtype, productType(dtype), size,
+                  slice, tokens, warps);
   tile.store(in);
   gpu::BarrierOp::create(b);
   Values words;
@@ -135,7 +134,7 @@ Values emitSharedTile(Kernel &kernel, ValueRange in, Type dtype) {
                        emitLoadMatrices(b, tile.valueMatrix(0, half), true));
   for (int64_t pair = 0; pair < 2; ++pair)
     words.push_back(tile.pairAt(kernel.warp.column, pair));
-  words.push_back(kernel.asWord(isCode ? Words(b).decodedUnit(dtype)
+  words.push_back(kernel.asWord(is8Bit ? Words(b).decodedUnit(dtype)
                                        : FastMath(b).number(1)));
   return words;
 }
@@ -192,8 +191,8 @@ int main(int argc, char **argv) {
       {"mma-bf16", 32, 10, with(emitProduct, bf16)},
       {"matrices", 32, 4, emitMatrices},
       {"wgmma", 128, 10, emitWarpgroup},
-      {"tile-codes", 128, 4, with(emitSharedTile, e4m3)},
-      {"tile-numbers", 128, 8, with(emitSharedTile, bf16)}};
+      {"tile-8-bit", 128, 4, with(emitSharedTile, e4m3)},
+      {"tile-16-bit", 128, 8, with(emitSharedTile, bf16)}};
   addAttentionBlocks(context, blocks);
   addIndexerBlocks(blocks);
   for (const BuildingBlock &block : blocks) {

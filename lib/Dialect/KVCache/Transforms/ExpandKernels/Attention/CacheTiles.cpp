@@ -19,9 +19,11 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// Elements that share a scale; a head's where there is but one or none.
+/// Elements whose products share a scale.
 static int64_t granularityOf(LayoutAttr layout) {
-  return layout.isQuantized() ? layout.getGranularity() : layout.getHeadSize();
+  return layout.isQuantized() && !ElementScales::suits(layout)
+             ? layout.getGranularity()
+             : layout.getHeadSize();
 }
 
 /// Lanes that have a token of keys, and of values.
@@ -177,7 +179,10 @@ SmallVector<Type> CacheTiles::types(Side side) const {
       types.push_back(
           VectorType::get({wordsOfPiece(piece, shape)}, b.getI32Type()));
   if (withScales)
-    types.append(keysPerLane * keyCut.granules, b.getF32Type());
+    types.append(hasElementScales()
+                     ? tokensPerLane(side) * scalesOfLane(side).count()
+                     : keysPerLane * keyCut.granules,
+                 b.getF32Type());
   return types;
 }
 
@@ -195,14 +200,17 @@ SmallVector<Value> CacheTiles::wordsOf(Side side, ValueRange all, int64_t token,
 
 SmallVector<Value> CacheTiles::load(Side side, Value tile, ValueRange pages,
                                     bool isInside) {
-  SmallVector<Value> numbers = loadCodes(side, tile, pages, isInside);
+  SmallVector<Value> loaded = loadValues(side, tile, pages, isInside);
   if (withScales)
-    llvm::append_range(numbers, loadScales(side, tile, pages, isInside));
-  return numbers;
+    llvm::append_range(loaded,
+                       hasElementScales()
+                           ? loadElementScales(side, tile, pages, isInside)
+                           : loadScales(side, tile, pages, isInside));
+  return loaded;
 }
 
-SmallVector<Value> CacheTiles::loadCodes(Side side, Value tile,
-                                         ValueRange pages, bool isInside) {
+SmallVector<Value> CacheTiles::loadValues(Side side, Value tile,
+                                          ValueRange pages, bool isInside) {
   Arith arith(b);
   Words registers(b);
   bool asKeys = side == Side::key;
@@ -215,11 +223,11 @@ SmallVector<Value> CacheTiles::loadCodes(Side side, Value tile,
       Value lane = asKeys ? warp->column : warp->row;
       Value dim = arith.add(arith.mul(lane, piece.perLane), piece.first);
       int64_t bytes = piece.perLane * shape.storageBytes;
-      Value codes = LoadInPageOp::create(
+      Value elements = LoadInPageOp::create(
           b, VectorType::get({piece.perLane}, shape.storageType), source, block,
           slot, head, arith.toIndex(dim), /*tail=*/UnitAttr(),
           b.getI64IntegerAttr(std::gcd(alignment, bytes)));
-      loaded.push_back(registers.whole(registers.vectorOf(codes)));
+      loaded.push_back(registers.whole(registers.vectorOf(elements)));
     }
   }
   return loaded;
@@ -259,4 +267,36 @@ SmallVector<Value> CacheTiles::loadScales(Side side, Value tile,
           b.getF32Type()));
   }
   return scales;
+}
+
+ElementScales CacheTiles::scalesOfLane(Side side) const {
+  Value lane;
+  if (warp)
+    lane = side == Side::key ? warp->column : warp->row;
+  return ElementScales(b, layout, cutOf(side), side, lane);
+}
+
+SmallVector<Value> CacheTiles::loadElementScales(Side side, Value tile,
+                                                 ValueRange pages,
+                                                 bool isInside) {
+  bool asKeys = side == Side::key;
+  Value source = operandOf(b, cacheOf(side), Pool::scales);
+  SmallVector<Value> scales;
+  for (int64_t i = 0; i < tokensPerLane(side); ++i)
+    llvm::append_range(
+        scales, scalesOfLane(side).load(
+                    source, blockOf(pages, side, Pool::scales, asKeys, i),
+                    slotOf(tile, asKeys, i, isInside), head));
+  return scales;
+}
+
+SmallVector<SmallVector<Value>>
+CacheTiles::elementScales(Side side, ValueRange all) const {
+  SmallVector<Value> scales = llvm::to_vector(all.drop_front(vectors(side)));
+  ElementScales ofLane = scalesOfLane(side);
+  SmallVector<SmallVector<Value>> result;
+  for (int64_t token = 0; token < tokensPerLane(side); ++token)
+    result.push_back(ofLane.ofElements(
+        ArrayRef(scales).slice(token * ofLane.count(), ofLane.count())));
+  return result;
 }

@@ -7,6 +7,7 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_CACHETILES_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_CACHETILES_H
 
+#include "ElementScales.h"
 #include "HeadCut.h"
 
 #include "../KernelBuilder.h"
@@ -37,11 +38,15 @@ public:
   const HeadCut &cutOf(Side side) const {
     return side == Side::key ? keyCut : valueCut;
   }
+  Type dtype() const { return layout.getDtype(); }
   bool isQuantized() const { return layout.isQuantized(); }
+  /// Whether elements are to be multiplied by scales of their own.
+  bool hasElementScales() const { return ElementScales::suits(layout); }
   /// What a lane has of a side of a tile: vectors of registers by token and
-  /// piece, then, where they are read, scales in f32 by token (of keys) and
-  /// granule. Vectors stay whole on the way from where they are loaded, so that
-  /// loads do.
+  /// piece, then, where they are read, scales in f32: by token (of keys) and
+  /// granule or, of elements, as ElementScales has them, token by token.
+  /// Vectors stay whole on the way from where they are loaded, so that loads
+  /// do.
   SmallVector<Type> types(Side side) const;
   int64_t vectors(Side side) const;
   /// Registers of all of these.
@@ -49,6 +54,9 @@ public:
   /// The registers of piece `piece` of the lane's token `token`.
   SmallVector<Value> wordsOf(Side side, ValueRange all, int64_t token,
                              int64_t piece) const;
+  /// The scales of elements of what was loaded, by token.
+  SmallVector<SmallVector<Value>> elementScales(Side side,
+                                                ValueRange all) const;
 
   /// Where the tokens of tile `tile` (`i32`) lie: `pageCount` numbers, `i32`.
   SmallVector<Value> pages(Value tile);
@@ -68,10 +76,13 @@ private:
   Value blockOf(ValueRange pages, Side side, Pool pool, bool asKeys,
                 int64_t number) const;
   Value cacheOf(Side side) const { return side == Side::key ? keys : values; }
-  SmallVector<Value> loadCodes(Side side, Value tile, ValueRange pages,
-                               bool isInside);
+  SmallVector<Value> loadValues(Side side, Value tile, ValueRange pages,
+                                bool isInside);
   SmallVector<Value> loadScales(Side side, Value tile, ValueRange pages,
                                 bool isInside);
+  SmallVector<Value> loadElementScales(Side side, Value tile, ValueRange pages,
+                                       bool isInside);
+  ElementScales scalesOfLane(Side side) const;
   /// Whether blocks of scales are looked up.
   bool looksUpScales() const;
   /// Look-ups that the tokens of a tile take: 1, 2 or one a token.

@@ -6,13 +6,14 @@
 //
 // Every query head reads the same keys, and values are keys: a block of four
 // warps has sixteen rows (new tokens times query heads) and takes 32 tokens at
-// a time to shared memory, codes as f16. For scores a warp has eight tokens and
-// all elements, for values all tokens and a quarter of the elements; in between
-// scores go through shared memory, and every warp works out all weights.
+// a time to shared memory, those of 8 bits as f16. For scores a warp has eight
+// tokens and all elements, for values all tokens and a quarter of the elements;
+// in between scores go through shared memory, and every warp works out all
+// weights.
 //
 // Rows of shared memory are cut into pieces of 16 bytes, whose order is such
-// that writers, who have two of them in succession where they were codes, and
-// readers of eight rows at a time (ldmatrix) each meet all banks.
+// that writers, who have two of them in succession where they were of 8 bits,
+// and readers of eight rows at a time (ldmatrix) each meet all banks.
 //
 // Scales and exponents are as in kvcache.paged_attention.
 //
@@ -23,6 +24,7 @@
 #include "../ControlFlow.h"
 #include "../Destinations.h"
 #include "../Tiles/FastMath.h"
+#include "../Tiles/Mma.h"
 #include "../Tiles/Words.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,15 +39,14 @@ MLADecodeKernel::MLADecodeKernel(ImplicitLocOpBuilder &host, MLADecodeOp op,
                                  Tuning tuning)
     : host(host), op(op), tuning(tuning),
       layout(kvcache::getLayout(op.getKeys().getType())),
-      dtype(layout.getDtype()), isCode(dtype.getIntOrFloatBitWidth() == 8),
+      dtype(layout.getDtype()), is8Bit(dtype.getIntOrFloatBitWidth() == 8),
       isSparse(!op.getSlots().empty()), headSize(layout.getHeadSize()),
       valueSize(op.getValueSize()), heads(op.getQueryHeads()) {
-  product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
+  product = productType(dtype);
   factor = log2e * (op.getScale() ? op.getScale()->convertToDouble()
                                   : 1 / std::sqrt(double(headSize)));
   queriesAt = SharedTile::bytesOf(headSize, tokens);
-  // A fragment has 16 bytes a lane.
-  scoresAt = queriesAt + steps() * Warp::lanes * 16;
+  scoresAt = queriesAt + LatentProducts::queryBytes(headSize);
   logsAt = scoresAt + rowCount * scoreStride * 4;
   sharedBytes = logsAt + tokens * 4;
 }
@@ -65,9 +66,9 @@ Value MLADecodeKernel::sharedFloats(int64_t byte, Value index) {
 SoftmaxState MLADecodeKernel::walk(Value first, Value stop, bool isWhole,
                                    const SoftmaxState &initial) {
   Arith arith(*b);
-  // Codes are few enough to be loaded ahead.
+  // Values of 8 bits are few enough to be loaded ahead.
   Values ahead;
-  if (isCode) {
+  if (is8Bit) {
     Values none(source->wordCount(), arith.i32(0));
     ahead = emitIfElse(
         *b, arith.less(first, stop), ValueRange(none).getTypes(),
@@ -82,20 +83,21 @@ SoftmaxState MLADecodeKernel::walk(Value first, Value stop, bool isWhole,
   ValueRange arguments = loop.getRegionIterArgs();
   SoftmaxState state = initial.with(arguments.take_front(count));
   Value tile = loop.getInductionVar();
-  Values codes = isCode ? llvm::to_vector_of<Value>(arguments.drop_front(count))
+  Values words = is8Bit ? llvm::to_vector_of<Value>(arguments.drop_front(count))
                         : source->load(tile, isWhole);
   auto loadNext = [&] {
-    if (!isCode)
+    if (!is8Bit)
       return;
     Value next = arith.add(tile, 1);
     ahead = emitIfElse(
-        *b, arith.less(next, stop), ValueRange(codes).getTypes(),
-        [&] { return source->load(next, isWhole); }, [&] { return codes; });
+        *b, arith.less(next, stop), ValueRange(words).getTypes(),
+        [&] { return source->load(next, isWhole); }, [&] { return words; });
   };
-  multiplyTile(state, tile, codes, loadNext, isWhole);
+  multiplyTile(state, tile, words, loadNext, isWhole);
   carried = state.flatten();
   llvm::append_range(carried, ahead);
   scf::YieldOp::create(*b, carried);
+  b->setInsertionPointAfter(loop);
   return initial.with(loop.getResults().take_front(count));
 }
 
@@ -140,9 +142,7 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
   } else {
     Value length = arith.toI32(
         CacheLengthOp::create(*b, builder->take(op.getKeys()), rows.sequence));
-    auto endOf = [&](Value row) {
-      return arith.add(arith.add(length, arith.div(row, heads)), 1);
-    };
+    auto endOf = [&](Value row) { return emitKeysEnd(*b, length, row, heads); };
     firstEnd = endOf(rows.begin);
     end = endOf(lastOfTile);
     for (int64_t half = 0; half < 2; ++half)
@@ -152,14 +152,8 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
   }
   loadQueries(rows);
 
-  Value first = arith.i32(0), stop = arith.ceilDiv(end, tokens);
-  if (part) {
-    Value parts = arith.toI32(results->partCountInKernel());
-    Value each =
-        arith.div(arith.add(stop, arith.sub(parts, arith.i32(1))), parts);
-    first = arith.mul(arith.toI32(part), each);
-    stop = arith.minimum(stop, arith.add(first, each));
-  }
+  auto [first, stop] =
+      results->tilesOfPart(*b, part, arith.i32(0), arith.ceilDiv(end, tokens));
   SoftmaxState state(*b, *warp, lanes());
   if (isSparse) {
     state = walk(first, stop, /*isWhole=*/false, state);
@@ -170,8 +164,8 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
     state = walk(first, afterWhole, /*isWhole=*/true, state);
     state = walk(afterWhole, stop, /*isWhole=*/false, state);
   }
-  if (isCode)
-    state.scaleOutput(Words(*b).decodedUnit(dtype), globalScale);
+  if (is8Bit)
+    state.scaleOutput({Words(*b).decodedUnit(dtype), globalScale});
   store(state, rows, part);
 }
 
@@ -225,9 +219,12 @@ void MLADecodeKernel::emit() {
   globalScale = builder.takeNumber(op.getGlobalScale());
 
   warp.emplace(*b);
-  source.emplace(builder, op, *warp, tokens, warps);
+  source.emplace(builder, op.getKeys(), op.getSlots(), op.getPolicy(), *warp,
+                 tokens, warps);
   shared.emplace(*b, *warp, builder.shareDynamicMemory(), dtype, product,
                  headSize, slice(), tokens, warps);
+  products.emplace(*b, *warp, *shared, product, queriesAt, headSize, slice(),
+                   tokens);
   Arith arith(*b);
   Value blocks = onHost.mul(units, parts);
   Value unit = builder.enterBlock(blocks), part;

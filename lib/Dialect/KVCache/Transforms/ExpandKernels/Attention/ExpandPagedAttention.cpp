@@ -12,21 +12,24 @@
 // Keys and values do not go through shared memory. Scores S = Q K^T: keys are
 // fragment B as they lie in memory, the elements of heads in an order that
 // suits both sides. The result has in each lane what P^T is as fragment B of
-// O^T = V^T P^T, for which pairs of values of two tokens are put together.
-// Codes, which become other registers anyway, are fragment A of S^T = K Q^T,
-// which takes half the products; then P^T is transposed, a register each.
+// O^T = V^T P^T, for which pairs of values of two tokens are put together. Keys
+// of 8 bits, which become other registers anyway, are fragment A of S^T = K
+// Q^T, which takes half the products; then P^T is transposed, a register each.
 //
 // Exponents are of base 2, and sums are scaled anew only when a maximum has
 // grown a lot. A scale of keys is a factor of the score. A scale of values goes
 // into the exponent, as its logarithm: weights times scales stay in the range
-// of f16, whatever the scales are.
+// of f16, whatever the scales are. Granules that are no multiple of 16 elements
+// are dequantised instead, up to a power of two for each token.
 //
 // Where memory gives scales of eight heads together, and several blocks may
 // share tokens, a block has eight heads instead, one a warp, whose scales go
 // through shared memory.
 //
 // Tiles that all rows see as a whole come first, the next one loaded while one
-// is multiplied; then those at the edges, with care.
+// is multiplied; then those at the edges, with care. Where a tile has so many
+// scales that care costs little beside them, all tiles are walked with care:
+// one loop takes half as long to compile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +38,7 @@
 #include "../ControlFlow.h"
 #include "../Destinations.h"
 #include "../Tiles/FastMath.h"
-#include "../Tiles/Words.h"
+#include "../Tiles/Mma.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,30 +52,42 @@ using namespace mlir::kvcache;
 /// loaded while one is multiplied.
 static constexpr int64_t prefetchWords = 190;
 
+/// Scales of a token, times groups of rows, from which on there is one loop.
+static constexpr int64_t scalesOfOneLoop = 8;
+
+/// Groups of eight rows of a block. Registers hold the sums of two of them for
+/// heads of up to 192 elements.
+static int64_t rowGroupsOf(PagedAttentionOp op) {
+  LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
+  return op.getGroup() > 8 && layout.getHeadSize() <= 192 ? 2 : 1;
+}
+
 PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
                                            PagedAttentionOp op, Tuning tuning,
                                            bool sharesScales)
     : host(host), op(op), tuning(tuning),
       layout(kvcache::getLayout(op.getKeys().getType())),
-      dtype(layout.getDtype()), isCode(dtype.getIntOrFloatBitWidth() == 8),
+      dtype(layout.getDtype()), is8Bit(dtype.getIntOrFloatBitWidth() == 8),
       sharesScales(sharesScales), headSize(layout.getHeadSize()),
-      group(op.getGroup()), rowGroups(group > 8 ? 2 : 1),
+      group(op.getGroup()), rowGroups(rowGroupsOf(op)),
       warps(tuning.threads / Warp::lanes),
-      tokenWarps(sharesScales ? 1 : warps) {
-  product = isCode ? Type(Float16Type::get(op.getContext())) : dtype;
-}
+      tokenWarps(sharesScales ? 1 : warps) {}
 
 void PagedAttentionKernel::addValues(SoftmaxState &sums, ValueRange values,
                                      SmallVector<Values> &scores) {
+  PagedProducts::LoadedValues loaded =
+      products->prepare(values, scalesOf(Side::value, values));
   SmallVector<SmallVector<Values>> weights =
-      this->weights(sums, scores, scalesOf(Side::value, values));
-  outputTile->add(sums.output, values, weights);
+      this->weights(sums, scores, loaded.scales);
+  products->addValues(sums.output, loaded, weights);
 }
 
 PagedAttentionKernel::Values PagedAttentionKernel::scalesOf(Side side,
                                                             ValueRange loaded) {
   if (sharesScales)
     return scales->read(side);
+  if (tiles->hasElementScales())
+    return {};
   return llvm::to_vector_of<Value>(loaded.drop_front(tiles->vectors(side)));
 }
 
@@ -133,7 +148,7 @@ SoftmaxState PagedAttentionKernel::walkWhole(Value first, Value stop,
   if (!prefetches)
     keys = tiles->load(Side::key, tile, pages, /*isInside=*/true);
   SmallVector<Values> scores =
-      scoreTile->scores(keys, scalesOf(Side::key, keys));
+      products->scores(keys, scalesOf(Side::key, keys));
   if (prefetches)
     ahead.keys = load(Side::key, next, pages, keys);
   else
@@ -146,6 +161,7 @@ SoftmaxState PagedAttentionKernel::walkWhole(Value first, Value stop,
        {ahead.keys, ahead.values, ahead.pages, ahead.scales})
     llvm::append_range(carried, part);
   scf::YieldOp::create(*b, carried);
+  b->setInsertionPointAfter(loop);
   return initial.with(loop.getResults().take_front(sumCount));
 }
 
@@ -169,10 +185,11 @@ SoftmaxState PagedAttentionKernel::walkEdges(Value first, Value before,
   if (sharesScales)
     scales->loadEdge(tile);
   SmallVector<Values> scores =
-      scoreTile->scores(keys, scalesOf(Side::key, keys));
+      products->scores(keys, scalesOf(Side::key, keys));
   maskEdges(scores, tile);
   addValues(sums, values, scores);
   scf::YieldOp::create(*b, sums.flatten());
+  b->setInsertionPointAfter(loop);
   return initial.with(loop.getResults());
 }
 
@@ -186,9 +203,7 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
       arith.minimum(arith.add(rows.begin, 8 * rowGroups - 1), lastRow);
   Value length = arith.toI32(
       CacheLengthOp::create(*b, builder->take(op.getKeys()), rows.sequence));
-  auto endOf = [&](Value row) {
-    return arith.add(arith.add(length, arith.div(row, group)), 1);
-  };
+  auto endOf = [&](Value row) { return emitKeysEnd(*b, length, row, group); };
   auto beginOf = [&](Value end) -> Value {
     if (!op.getWindow() || *op.getWindow() > INT32_MAX)
       return arith.i32(0);
@@ -206,47 +221,41 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   auto rowAt = [&](Value inTile) {
     return arith.minimum(arith.add(rows.begin, inTile), lastRow);
   };
-  for (int64_t g = 0; g < rowGroups; ++g) {
+  for (int64_t g = 0; g < rowGroups; ++g)
     tileRows.push_back(rowAt(arith.add(warp->row, 8 * g)));
-    for (int64_t row = 0; row < lanes->rowsPerLane(); ++row) {
-      ends.push_back(endOf(rowAt(arith.add(lanes->rowInGroup(row), 8 * g))));
-      begins.push_back(beginOf(ends.back()));
-    }
+  for (int64_t row = 0; row < lanes().rowsPerLane(); ++row) {
+    ends.push_back(endOf(rowAt(lanes().rowInTile(*b, *warp, row))));
+    begins.push_back(beginOf(ends.back()));
   }
 
   // The tiles of this part.
-  Value firstTile = arith.div(begin, CacheTiles::tokens);
-  Value lastTile = arith.ceilDiv(end, CacheTiles::tokens);
-  if (part) {
-    Value count = arith.sub(lastTile, firstTile);
-    Value parts = arith.toI32(results->partCountInKernel());
-    Value each =
-        arith.div(arith.add(count, arith.sub(parts, arith.i32(1))), parts);
-    firstTile = arith.add(firstTile, arith.mul(arith.toI32(part), each));
-    lastTile = arith.minimum(lastTile, arith.add(firstTile, each));
-  }
+  auto [firstTile, lastTile] =
+      results->tilesOfPart(*b, part, arith.div(begin, CacheTiles::tokens),
+                           arith.ceilDiv(end, CacheTiles::tokens));
   if (sharesScales) {
     scales->setRange(*warp, rows.sequence, head, begin, end);
     head = arith.add(head, arith.toIndex(warp->number));
   }
   tiles->setRange(*warp, rows.sequence, head, begin, end);
   queries->load(*warp, rows.firstRow, head, tileRows);
-  factors = queries->scoreFactors(*warp, /*byColumn=*/isCode);
+  factors = queries->scoreFactors(*warp, /*byColumn=*/is8Bit);
 
-  // Of these, those that all rows see as a whole.
-  auto within = [&](Value tile) {
-    return arith.minimum(b->createOrFold<arith::MaxUIOp>(tile, firstTile),
-                         lastTile);
-  };
-  Value firstWhole = within(arith.ceilDiv(lastBegin, CacheTiles::tokens));
-  Value afterWhole = b->createOrFold<arith::MaxUIOp>(
-      within(arith.div(firstEnd, CacheTiles::tokens)), firstWhole);
   SoftmaxState sums(*b, *warp, softmaxLanes());
-  sums = walkWhole(arith.add(firstWhole, tokenWarp()), afterWhole, sums);
-  sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
-                   lastTile, sums);
-  if (isCode)
-    sums.scaleOutput(Words(*b).decodedUnit(dtype), globalScale);
+  if (walksOnce) {
+    sums = walkEdges(firstTile, arith.i32(0), firstTile, lastTile, sums);
+  } else {
+    // Of these, those that all rows see as a whole.
+    auto within = [&, first = firstTile, last = lastTile](Value tile) {
+      return arith.minimum(b->createOrFold<arith::MaxUIOp>(tile, first), last);
+    };
+    Value firstWhole = within(arith.ceilDiv(lastBegin, CacheTiles::tokens));
+    Value afterWhole = b->createOrFold<arith::MaxUIOp>(
+        within(arith.div(firstEnd, CacheTiles::tokens)), firstWhole);
+    sums = walkWhole(arith.add(firstWhole, tokenWarp()), afterWhole, sums);
+    sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
+                     lastTile, sums);
+  }
+  sums.scaleOutput({products->unit(), globalScale});
   if (sharesScales)
     storeOwn(sums, rows, head, part);
   else
@@ -294,24 +303,25 @@ void PagedAttentionKernel::emit() {
   tiles.emplace(*b, keys, values, sharesTables, !sharesScales, op.getPolicy());
   if (sharesScales)
     scales.emplace(builder, keys, values, op.getPolicy());
-  queries.emplace(builder, op.getQ(), tiles->cutOf(Side::key), product,
-                  rowGroups, group);
-  lanes.emplace(ScoreLanes{*b, *warp, isCode});
-  scoreTile.emplace(*b, *lanes, *tiles, *queries, dtype, product, rowGroups);
-  outputTile.emplace(*b, *lanes, *tiles, dtype, product, rowGroups);
+  queries.emplace(builder, op.getQ(), tiles->cutOf(Side::key),
+                  productType(dtype), group);
+  products.emplace(*b, *warp, *tiles, *queries, rowGroups);
   double scale = op.getScale() ? op.getScale()->convertToDouble()
                                : 1 / std::sqrt(double(headSize));
   globalScale = builder.takeNumber(op.getGlobalScale());
   Values numbers;
-  if (isCode)
-    numbers.push_back(Words(*b).decodedUnit(dtype));
-  if (globalScale)
-    numbers.push_back(globalScale);
-  // Where a cap bends scores, exponents come after.
+  for (Value number : {products->unit(), globalScale})
+    if (number)
+      numbers.push_back(number);
+  // Of softcapped scores, exponents come after.
   queries->setFactor(op.getSoftcap()
                          ? scale / op.getSoftcap()->convertToDouble()
                          : scale * log2e,
                      numbers);
+  int64_t granules =
+      tiles->isQuantized() ? tiles->cutOf(Side::key).granules : 0;
+  walksOnce =
+      tiles->hasElementScales() || granules * rowGroups >= scalesOfOneLoop;
   prefetches = tiles->registers(Side::key) + tiles->registers(Side::value) +
                    rowGroups * (headSize / 4 + headSize / 8) <=
                prefetchWords;
@@ -340,8 +350,8 @@ static bool takesHeads(PagedAttentionOp op) {
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
   return op.getWorkspace() && op.getGroup() <= 8 &&
          layout.getDtype().getIntOrFloatBitWidth() == 8 &&
-         layout.getHeadSize() <= 128 && suits(op.getKeys()) &&
-         suits(op.getValues());
+         layout.getHeadSize() <= 128 && !ElementScales::suits(layout) &&
+         suits(op.getKeys()) && suits(op.getValues());
 }
 
 LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
@@ -357,7 +367,7 @@ LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
   if (tuning.threads == 0)
     tuning.threads = 128;
   // Warps leave their sums in shared memory.
-  int64_t rows = op.getGroup() > 8 ? 16 : 8;
+  int64_t rows = 8 * rowGroupsOf(op);
   int64_t most = staticSharedBytes / (rows * (layout.getHeadSize() + 2) * 4);
   tuning.threads =
       Warp::lanes * std::clamp<int64_t>(tuning.threads / Warp::lanes, 1, most);

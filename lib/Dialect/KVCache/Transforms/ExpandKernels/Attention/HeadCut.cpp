@@ -9,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cassert>
 
 using namespace mlir::kvcache;
 
@@ -16,6 +17,8 @@ HeadCut::HeadCut(int64_t size, int64_t across, int64_t elementBytes,
                  int64_t maxBytes, int64_t granularity)
     : granularity(std::min(granularity, size)),
       granules(llvm::divideCeil(size, this->granularity)) {
+  assert(size % 16 == 0 && (granules == 1 || granularity % 16 == 0) &&
+         "expected steps of one granule");
   int64_t least = 16 / across;
   for (int64_t first = 0; first < size;) {
     int64_t inGranule = this->granularity - first % this->granularity;

@@ -34,16 +34,14 @@ struct HeadCut {
   llvm::SmallVector<HeadPiece> pieces;
   int64_t granularity, granules;
 
-  /// Cuts a head of `size` elements (a multiple of 16) into pieces of at most
-  /// `maxBytes` a lane that have one scale, as far as that can be.
+  /// Cuts a head of `size` elements into pieces of at most `maxBytes` a lane,
+  /// each of which has one scale: granules are a head or, as this is, a
+  /// multiple of 16 elements.
   HeadCut(int64_t size, int64_t across, int64_t elementBytes, int64_t maxBytes,
           int64_t granularity);
 
-  /// The granules that the elements of a piece have, from the first to the
-  /// last. Pieces of more than one step have one.
-  std::pair<int64_t, int64_t> granulesOf(const HeadPiece &piece) const {
-    return {piece.first / granularity,
-            (piece.first + piece.span() - 1) / granularity};
+  int64_t granuleOf(const HeadPiece &piece) const {
+    return piece.first / granularity;
   }
   /// Elements that a lane has of all pieces.
   int64_t perLane() const;

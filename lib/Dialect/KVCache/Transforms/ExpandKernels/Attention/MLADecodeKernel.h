@@ -7,10 +7,10 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_MLADECODEKERNEL_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_MLADECODEKERNEL_H
 
+#include "LatentProducts.h"
 #include "Partials.h"
 #include "QueryRows.h"
 #include "QueryTiles.h"
-#include "SharedTile.h"
 #include "SlotSource.h"
 #include "SoftmaxState.h"
 
@@ -28,7 +28,8 @@ private:
   using Values = SmallVector<Value>;
 
   /// Rows and warps of a block, tokens of a tile.
-  static constexpr int64_t rowCount = 16, warps = 4, tokens = 32;
+  static constexpr int64_t rowCount = LatentProducts::rows, warps = 4,
+                           tokens = 32;
   /// Numbers from row to row of scores in shared memory.
   static constexpr int64_t scoreStride = tokens + 8;
 
@@ -42,13 +43,15 @@ private:
   /// their keys.
   SoftmaxState walk(Value first, Value stop, bool isWhole,
                     const SoftmaxState &initial);
-  void multiplyTile(SoftmaxState &state, Value tile, ValueRange codes,
+  void multiplyTile(SoftmaxState &state, Value tile, ValueRange words,
                     function_ref<void()> loadNext, bool isWhole);
-  /// Of the warp's tokens of the tile in shared memory, as fragment C.
-  Values scores();
-  /// Adds the values of that tile times weights, by row and token of the lane.
-  void addValues(MutableArrayRef<Value> sums, ArrayRef<Values> weights);
-  void storeScores(Value tile, Values sums, bool isWhole);
+  /// The lane's tokens of the warp's eight: whether they are keys (empty where
+  /// all are), and their scales (empty without scales).
+  struct TokenScales {
+    Values valid, scales;
+  };
+  TokenScales loadScales(Value tile, bool isWhole);
+  void storeScores(SmallVector<Values> scores, const TokenScales &tokens);
   SoftmaxTile loadScores(Value tile, bool isWhole);
   void store(const SoftmaxState &state, const QueryTile &rows, Value part);
   Value sharedFloats(int64_t byte, Value index);
@@ -63,7 +66,7 @@ private:
   Tuning tuning;
   LayoutAttr layout;
   Type dtype, product;
-  bool isCode, isSparse;
+  bool is8Bit, isSparse;
   int64_t headSize, valueSize, heads;
   /// Where in shared memory what starts.
   int64_t queriesAt, scoresAt, logsAt, sharedBytes;
@@ -72,6 +75,7 @@ private:
   ImplicitLocOpBuilder *b = nullptr;
   std::optional<Warp> warp;
   std::optional<SharedTile> shared;
+  std::optional<LatentProducts> products;
   std::optional<SlotSource> source;
   std::optional<RowResults> results;
   std::optional<QueryRows> queries;

@@ -24,7 +24,7 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
   Words registers(*b);
   Value last = arith.sub(rows.end, arith.i32(1));
   Values places, known;
-  if (isCode)
+  if (is8Bit)
     known.push_back(registers.decodedUnit(dtype));
   if (globalScale)
     known.push_back(globalScale);
@@ -39,13 +39,8 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
     places.push_back(queries->at(token, head));
     Values numbers = known;
     if (op.getQScales()) {
-      Value at = arith.add(arith.mul(token, queryScales.strides[0]), head);
-      Value view = ByteViewOp::create(*b, MemRefType::get({1}, b->getF32Type()),
-                                      queryScales.base, arith.mul(at, 4));
-      Value scale =
-          vector::LoadOp::create(*b, VectorType::get({1}, b->getF32Type()),
-                                 view, ValueRange{arith.index(0)});
-      numbers.push_back(vector::ExtractOp::create(*b, scale, 0));
+      Value scales = queryScales.row(*b, token, heads);
+      numbers.push_back(memref::LoadOp::create(*b, scales, head));
     }
     rowFactors.push_back(queries->factor(factor, numbers));
     factors.push_back(rowFactors.back().magnitude);
@@ -59,7 +54,7 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
       for (int64_t pair = 0; pair < 2; pair += count / 2) {
         Value element = arith.add(start, shared->pairAt(warp->column, pair));
         Values loaded = queries->load(places[row], element, count);
-        queries->turn(rowFactors[row], loaded);
+        queries->flipSigns(rowFactors[row], loaded);
         llvm::append_range(words[row], loaded);
       }
   }
@@ -88,15 +83,11 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
     }
     // The loop writes scores there after a barrier of its own.
   }
-  Value lane = arith.add(arith.mul(warp->number, Warp::lanes * 16),
-                         arith.mul(warp->lane, 16));
   for (int64_t number = 0; number < steps() / warps; ++number) {
     Values fragment;
     for (int64_t half = 0; half < 2; ++half)
       for (const Values &ofRow : words)
         fragment.push_back(ofRow[2 * number + half]);
-    LLVM::StoreOp::create(
-        *b, registers.vector(fragment),
-        shared->at(lane, queriesAt + number * warps * Warp::lanes * 16), 16);
+    products->storeQueries(number * warps, fragment);
   }
 }

@@ -8,8 +8,6 @@
 
 #include "../Destinations.h"
 #include "../Tiles/FastMath.h"
-#include "../Tiles/Mma.h"
-#include "../Tiles/Words.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,20 +16,19 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// Puts scores of the warp's eight tokens, times the scales of these, to shared
-/// memory, and logarithms of the scales.
-void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
+MLADecodeKernel::TokenScales MLADecodeKernel::loadScales(Value tile,
+                                                         bool isWhole) {
   Arith arith(*b);
   FastMath math(*b);
+  TokenScales result;
   Value first =
       arith.add(arith.mul(warp->number, 8), arith.mul(warp->column, 2));
-  Values logs, scales, valid;
   if (isSparse) {
     for (int64_t i = 0; i < 2; ++i) {
       SlotSource::Place place = source->at(tile, arith.add(first, i), isWhole);
-      valid.push_back(place.valid);
+      result.valid.push_back(place.valid);
       if (layout.isQuantized())
-        scales.push_back(source->scale(place));
+        result.scales.push_back(source->scale(place));
     }
   } else if (layout.isQuantized()) {
     // One load for both: rows of lanes take turns.
@@ -39,35 +36,44 @@ void MLADecodeKernel::storeScores(Value tile, Values sums, bool isWhole) {
     Value mine = arith.add(first, arith.rem(warp->row, 2));
     Value scale = source->scale(source->at(tile, mine, isWhole));
     Value other = warp->exchange(scale, 4);
-    scales = {math.select(isOdd, other, scale),
-              math.select(isOdd, scale, other)};
+    result.scales = {math.select(isOdd, other, scale),
+                     math.select(isOdd, scale, other)};
   }
+  return result;
+}
+
+/// Puts scores of the warp's eight tokens to shared memory, and logarithms of
+/// the scales of these.
+void MLADecodeKernel::storeScores(SmallVector<Values> scores,
+                                  const TokenScales &tokens) {
+  Arith arith(*b);
+  FastMath math(*b);
+  Values logs;
   for (int64_t i = 0; i < 2; ++i) {
     Value log = math.number(0);
-    if (layout.isQuantized()) {
-      sums[i] = math.mul(sums[i], scales[i]);
-      sums[2 + i] = math.mul(sums[2 + i], scales[i]);
-      log = emitScaleLog(*b, scales[i]);
-    }
+    if (layout.isQuantized())
+      log = emitScaleLog(*b, tokens.scales[i]);
     if (isSparse) {
       Value none = math.number(-infinity);
-      for (int64_t row = 0; row < 2; ++row)
-        sums[2 * row + i] = math.select(valid[i], sums[2 * row + i], none);
-      log = math.select(valid[i], log, none);
+      for (Values &ofRow : scores)
+        ofRow[i] = math.select(tokens.valid[i], ofRow[i], none);
+      log = math.select(tokens.valid[i], log, none);
     }
     logs.push_back(log);
   }
-  auto put = [&](Value a, Value c, Value at) {
+  auto put = [&](ArrayRef<Value> numbers, Value at) {
     Value pair = vector::FromElementsOp::create(
-        *b, VectorType::get({2}, b->getF32Type()), ValueRange{a, c});
+        *b, VectorType::get({2}, b->getF32Type()), numbers);
     LLVM::StoreOp::create(*b, pair, at, 8);
   };
+  Value first =
+      arith.add(arith.mul(warp->number, 8), arith.mul(warp->column, 2));
   Value at = arith.add(arith.mul(warp->row, scoreStride), first);
-  put(sums[0], sums[1], sharedFloats(scoresAt, at));
-  put(sums[2], sums[3], sharedFloats(scoresAt + 8 * scoreStride * 4, at));
+  for (auto [row, ofRow] : llvm::enumerate(scores))
+    put(ofRow, sharedFloats(scoresAt + row * 8 * scoreStride * 4, at));
   if (layout.isQuantized())
     // All rows of lanes write the same.
-    put(logs[0], logs[1], sharedFloats(logsAt, first));
+    put(logs, sharedFloats(logsAt, first));
 }
 
 /// Scores of the lane's rows, by token of the lane: two of each eight.
@@ -106,71 +112,18 @@ SoftmaxTile MLADecodeKernel::loadScores(Value tile, bool isWhole) {
   return result;
 }
 
-MLADecodeKernel::Values MLADecodeKernel::scores() {
-  Arith arith(*b);
-  FastMath math(*b);
-  Words registers(*b);
-  // Two chains: a product waits for the one before.
-  SmallVector<Values> chains(2, Values(4, math.number(0)));
-  Value lane = arith.mul(warp->lane, 16);
-  auto quad = VectorType::get({4}, b->getI32Type());
-  for (int64_t pair = 0; pair < steps() / 2; ++pair) {
-    Values keys = emitLoadMatrices(*b, shared->keyMatrix(pair),
-                                   /*transposed=*/false);
-    for (int64_t i = 0; i < 2; ++i) {
-      int64_t step = 2 * pair + i;
-      Value fragment = LLVM::LoadOp::create(
-          *b, quad, shared->at(lane, queriesAt + step * Warp::lanes * 16), 16);
-      chains[i] =
-          emitMma(*b, product, registers.of(fragment),
-                  ValueRange(ArrayRef<Value>(keys).slice(2 * i, 2)), chains[i]);
-    }
-  }
-  Values sums;
-  for (int64_t i = 0; i < 4; ++i)
-    sums.push_back(math.add(chains[0][i], chains[1][i]));
-  return sums;
-}
-
-void MLADecodeKernel::addValues(MutableArrayRef<Value> sums,
-                                ArrayRef<Values> weights) {
-  // By row, pair of tokens and term of a sum.
-  SmallVector<SmallVector<Values>> words(2);
-  for (auto [ofRow, numbers] : llvm::zip(words, weights))
-    for (int64_t i = 0; i < tokens / 4; i += 2)
-      ofRow.push_back(emitWeightTerms(*b, numbers[i], numbers[i + 1], product));
-  int64_t terms = words.front().front().size();
-  for (int64_t half = 0; half < tokens / 16; ++half)
-    for (int64_t pair = 0; pair < outputSteps() / 2; ++pair) {
-      Values values = emitLoadMatrices(*b, shared->valueMatrix(pair, half),
-                                       /*transposed=*/true);
-      for (int64_t term = 0; term < terms; ++term)
-        for (int64_t i = 0; i < 2; ++i) {
-          Values fragment;
-          for (int64_t place : {2 * half, 2 * half + 1})
-            for (const SmallVector<Values> &ofRow : words)
-              fragment.push_back(ofRow[place][term]);
-          auto output = sums.slice(4 * (2 * pair + i), 4);
-          llvm::copy(
-              emitMma(*b, product, fragment,
-                      ValueRange(ArrayRef<Value>(values).slice(2 * i, 2)),
-                      ValueRange(ArrayRef<Value>(output))),
-              output.begin());
-        }
-    }
-}
-
 void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
-                                   ValueRange codes,
+                                   ValueRange words,
                                    function_ref<void()> loadNext,
                                    bool isWhole) {
-  shared->store(codes);
+  shared->store(words);
   gpu::BarrierOp::create(*b);
   loadNext();
-  storeScores(tile, scores(), isWhole);
+  TokenScales tokens = loadScales(tile, isWhole);
+  storeScores(products->scores(tokens.scales), tokens);
   gpu::BarrierOp::create(*b);
   SmallVector<SmallVector<Values>> weights =
       state.add(loadScores(tile, isWhole));
-  addValues(state.output, weights.front());
+  products->addValues(state.output, weights.front());
   gpu::BarrierOp::create(*b);
 }

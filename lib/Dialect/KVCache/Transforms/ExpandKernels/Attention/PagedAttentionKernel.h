@@ -7,10 +7,9 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PAGEDATTENTIONKERNEL_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_PAGEDATTENTIONKERNEL_H
 
-#include "OutputTile.h"
+#include "PagedProducts.h"
 #include "Partials.h"
 #include "QueryTiles.h"
-#include "ScoreTile.h"
 #include "SharedScales.h"
 #include "SoftmaxState.h"
 
@@ -39,8 +38,8 @@ private:
   void emitTile(const QueryTile &rows, Value head, Value part);
   /// Tiles `first` to before `stop`, of tokens that all rows see.
   SoftmaxState walkWhole(Value first, Value stop, const SoftmaxState &initial);
-  /// The other ones: `before` tiles from `first` on and those from `after` to
-  /// before `stop`.
+  /// Others: `before` tiles from `first` on and those from `after` to before
+  /// `stop`.
   SoftmaxState walkEdges(Value first, Value before, Value after, Value stop,
                          const SoftmaxState &initial);
   /// The scales of a tile: those loaded with it, or what comes another way.
@@ -49,6 +48,7 @@ private:
   /// values four of each step of each group.
   SoftmaxLanes softmaxLanes() const;
 
+  /// Scores are by row and token of the lane.
   void maskEdges(SmallVector<Values> &scores, Value tile);
   /// By granule, row of the lane's and token, as SoftmaxState gives them.
   SmallVector<SmallVector<Values>> weights(SoftmaxState &sums,
@@ -68,6 +68,7 @@ private:
              Value part);
 
   int64_t valueSteps() const { return headSize / 16; }
+  const ScoreLanes &lanes() const { return products->lanes(); }
   int64_t headsPerBlock() const { return warps / tokenWarps; }
   /// Which of the warps with the tokens of its head the warp is.
   Value tokenWarp() {
@@ -78,8 +79,10 @@ private:
   PagedAttentionOp op;
   Tuning tuning;
   LayoutAttr layout;
-  Type dtype, product;
-  bool isCode, sharesScales, prefetches = false;
+  Type dtype;
+  /// Whether there is one loop of tiles, with care, instead of one for whole
+  /// tiles and one for others.
+  bool is8Bit, sharesScales, prefetches = false, walksOnce = false;
   /// `tokenWarps` of the warps have the tokens of a head.
   int64_t headSize, group, rowGroups, warps, tokenWarps;
 
@@ -89,9 +92,7 @@ private:
   std::optional<CacheTiles> tiles;
   std::optional<SharedScales> scales;
   std::optional<QueryFragments> queries;
-  std::optional<ScoreLanes> lanes;
-  std::optional<ScoreTile> scoreTile;
-  std::optional<OutputTile> outputTile;
+  std::optional<PagedProducts> products;
   std::optional<RowResults> results;
   /// f32; null where there is none.
   Value globalScale;

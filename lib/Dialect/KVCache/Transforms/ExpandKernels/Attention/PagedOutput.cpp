@@ -30,19 +30,19 @@ void PagedAttentionKernel::store(const QueryTile &rows, Value inTile,
                  {RowRun{first, llvm::to_vector(elements)}}, isFirst);
 }
 
-/// Of codes a lane knows the maxima and weights of the rows whose sums it has.
+/// Of values of 8 bits a lane knows the maxima and weights of the rows whose
+/// sums it has.
 void PagedAttentionKernel::storeOwn(const SoftmaxState &sums,
                                     const QueryTile &rows, Value head,
                                     Value part) {
-  assert(isCode && "others have other rows of weights than of sums");
+  assert(is8Bit && "others have other rows of weights than of sums");
   Arith arith(*b);
   FastMath math(*b);
   int64_t perGroup = sums.output.size() / rowGroups;
-  for (int64_t place = 0; place < rowGroups * lanes->rowsPerLane(); ++place) {
-    int64_t inLane = place % lanes->rowsPerLane(),
-            g = place / lanes->rowsPerLane();
+  for (int64_t place = 0; place < lanes().rowsPerLane(); ++place) {
+    int64_t inLane = place % 2, g = place / 2;
     Value weight = sums.total(place);
-    Value inTile = arith.add(lanes->rowInGroup(inLane), arith.i32(8 * g));
+    Value inTile = lanes().rowInTile(*b, *warp, place);
     Value exists = arith.less(arith.add(rows.begin, inTile), rows.end);
     emitIf(*b, exists, [&] {
       int64_t firstStep = 0;
@@ -85,12 +85,10 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
   Values weights;
   for (size_t place = 0; place < sums.weight.size(); ++place)
     weights.push_back(sums.total(place));
-  Value first = isCode ? warp->row : warp->column;
+  Value first = is8Bit ? warp->row : warp->column;
   emitIf(*b, arith.equal(first, arith.i32(0)), [&] {
     for (auto [place, maximum] : llvm::enumerate(sums.maximum)) {
-      Value at = arith.add(
-          arith.add(mine, lanes->rowInGroup(place % lanes->rowsPerLane())),
-          place / lanes->rowsPerLane() * 8);
+      Value at = arith.add(mine, lanes().rowInTile(*b, *warp, place));
       put(maximum, maximaAt, at);
       put(weights[place], sumsAt, at);
     }
@@ -100,7 +98,7 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
 
   // Elements of a piece, a row and a group of rows are a unit: `perLane`
   // numbers of each lane, number after number.
-  Value lanes =
+  Value ofLane =
       arith.add(arith.mul(warp->number, rowCount * headSize), warp->lane);
   int64_t at = 0;
   for (int64_t g = 0; g < rowGroups; ++g) {
@@ -110,7 +108,7 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
         for (int64_t element = 0; element < piece.perLane; ++element) {
           int64_t step = firstStep + element / 2;
           put(sums.output[g * perGroup + 4 * step + 2 * (element % 2) + i],
-              outputsAt, arith.add(lanes, at));
+              outputsAt, arith.add(ofLane, at));
           at += Warp::lanes;
         }
       firstStep += piece.steps();

@@ -13,9 +13,15 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
+/// The least logarithm of the power of two that is a token's scale, which is
+/// 2^-5 of the largest of its elements' scales.
+static constexpr double leastPowerLog = leastScaleLog - 5;
+
 SoftmaxLanes PagedAttentionKernel::softmaxLanes() const {
-  SoftmaxLanes result{rowGroups * lanes->rowsPerLane(), /*tokensOnRows=*/isCode,
-                      /*outputRows=*/{}, /*turned=*/!isCode};
+  SoftmaxLanes result{lanes().rowsPerLane(),
+                      /*tokensOnRows=*/lanes().transposed,
+                      /*outputRows=*/{},
+                      /*transposesOutputs=*/!lanes().transposed};
   for (int64_t rows = 0; rows < rowGroups; ++rows)
     for (int64_t i = 0; i < 4 * valueSteps(); ++i)
       result.outputRows.push_back(2 * rows + i % 2);
@@ -27,10 +33,9 @@ void PagedAttentionKernel::maskEdges(SmallVector<Values> &scores, Value tile) {
   FastMath math(*b);
   Value first = arith.mul(tile, CacheTiles::tokens);
   Value none = math.number(-infinity);
-  for (int64_t rows = 0; rows < rowGroups; ++rows)
-    for (auto [i, score] : llvm::enumerate(scores[rows])) {
-      int64_t row = rows * lanes->rowsPerLane() + lanes->rowOf(i);
-      Value token = arith.add(first, lanes->tokenInTile(lanes->tokenOf(i)));
+  for (auto [row, ofRow] : llvm::enumerate(scores))
+    for (auto [i, score] : llvm::enumerate(ofRow)) {
+      Value token = arith.add(first, lanes().tokenInTile(*b, *warp, i));
       Value sees = arith.less(token, ends[row]);
       if (op.getWindow())
         sees = arith.both(sees,
@@ -45,39 +50,38 @@ PagedAttentionKernel::weights(SoftmaxState &sums, SmallVector<Values> &scores,
                               ValueRange valueScales) {
   FastMath math(*b);
   SoftmaxTile tile;
-  if (tiles->isQuantized()) {
-    int64_t granules = tiles->cutOf(Side::value).granules;
-    for (int64_t granule = 0; granule < granules; ++granule) {
-      Values &logs = tile.logs.emplace_back(),
-             &signs = tile.signs.emplace_back();
-      for (int64_t token = 0; token < lanes->tokensPerLane(); ++token) {
-        signs.push_back(valueScales[token * granules + granule]);
-        logs.push_back(emitScaleLog(*b, math.absolute(signs.back())));
+  int64_t granules = valueScales.size() / lanes().tokensPerLane();
+  for (int64_t granule = 0; granule < granules; ++granule) {
+    Values &logs = tile.logs.emplace_back();
+    // Powers of two have the sign of none of their elements.
+    bool isSigned = !tiles->hasElementScales();
+    Values *signs = isSigned ? &tile.signs.emplace_back() : nullptr;
+    for (int64_t token = 0; token < lanes().tokensPerLane(); ++token) {
+      Value scale = valueScales[token * granules + granule];
+      if (!isSigned) {
+        logs.push_back(emitScaleLog(*b, scale, leastPowerLog));
+        continue;
       }
+      signs->push_back(scale);
+      logs.push_back(emitScaleLog(*b, math.absolute(scale)));
     }
   }
 
-  // Exponents are `score * factor` or, where a cap bends them, the score.
+  // Exponents are `score * factor` or, of softcapped scores, the score.
   if (op.getSoftcap()) {
     double cap = op.getSoftcap()->convertToDouble();
-    for (int64_t rows = 0; rows < rowGroups; ++rows)
-      for (auto [i, score] : llvm::enumerate(scores[rows])) {
-        Value factor = factors[rows * lanes->rowsPerLane() + lanes->rowOf(i)];
-        Value bent = math.mul(math.tanh(math.mul(score, factor)),
-                              math.number(cap * log2e));
+    for (auto [ofRow, factor] : llvm::zip(scores, factors))
+      for (Value &score : ofRow) {
+        Value capped = math.mul(math.tanh(math.mul(score, factor)),
+                                math.number(cap * log2e));
         // What is masked stays so.
         Value isMasked = arith::CmpFOp::create(*b, arith::CmpFPredicate::OEQ,
                                                score, math.number(-infinity));
-        score = math.select(isMasked, score, bent);
+        score = math.select(isMasked, score, capped);
       }
   } else {
     tile.factors = factors;
   }
-  tile.scores.resize(rowGroups * lanes->rowsPerLane());
-  for (int64_t rows = 0; rows < rowGroups; ++rows)
-    for (int64_t i = 0; i < ScoreLanes::scoresPerLane; ++i)
-      tile.scores[rows * lanes->rowsPerLane() + lanes->rowOf(i)].push_back(
-          scores[rows][i]);
-
+  tile.scores = scores;
   return sums.add(tile);
 }

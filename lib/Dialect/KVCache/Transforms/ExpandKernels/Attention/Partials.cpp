@@ -64,6 +64,20 @@ void RowResults::enter(KernelBuilder &builder, Value parts) {
   rows = builder.take(Arith(host).mul(sizeOf(host, hostOut, 0), queryHeads));
 }
 
+std::pair<Value, Value> RowResults::tilesOfPart(ImplicitLocOpBuilder &b,
+                                                Value part, Value first,
+                                                Value stop) const {
+  if (!part)
+    return {first, stop};
+  Arith arith(b);
+  Value parts = arith.toI32(partCount);
+  Value rounded =
+      arith.add(arith.sub(stop, first), arith.sub(parts, arith.i32(1)));
+  Value each = arith.div(rounded, parts);
+  Value begin = arith.add(first, arith.mul(arith.toI32(part), each));
+  return {begin, arith.minimum(stop, arith.add(begin, each))};
+}
+
 /// `count` numbers of the workspace from number `number` on.
 Value RowResults::workspaceView(ImplicitLocOpBuilder &b, Value number,
                                 int64_t count) {

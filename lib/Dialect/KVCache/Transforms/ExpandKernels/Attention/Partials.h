@@ -39,6 +39,10 @@ public:
   void enter(KernelBuilder &builder, Value parts);
   /// The number of parts (`index`), null where there is always one.
   Value partCountInKernel() const { return partCount; }
+  /// Of the tiles of keys from `first` to before `stop` (`i32`) those of part
+  /// `part` (`index`), all where that is null.
+  std::pair<Value, Value> tilesOfPart(ImplicitLocOpBuilder &b, Value part,
+                                      Value first, Value stop) const;
 
   /// The sums of part `part` (`index`) of row (`token`, `head`), those of
   /// `runs` among the elements, to where they belong: what the row becomes

@@ -8,22 +8,18 @@
 
 #include "../Tiles/FastMath.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 using namespace mlir::kvcache;
 
 QueryFragments::QueryFragments(KernelBuilder &builder, Value tensor,
-                               const HeadCut &cut, Type product,
-                               int64_t rowGroups, int64_t group)
-    : b(builder.body()), cut(cut), rowGroups(rowGroups), group(group),
+                               const HeadCut &cut, Type product, int64_t group)
+    : b(builder.body()), cut(cut), group(group),
       rows(builder, tensor, product) {}
 
 void QueryFragments::load(Warp &warp, Value firstRow, Value head,
                           ArrayRef<Value> chosen) {
   Arith arith(b);
   FastMath math(b);
-  column = warp.column;
   words.clear();
   factors.clear();
   for (Value row : chosen) {
@@ -33,9 +29,10 @@ void QueryFragments::load(Warp &warp, Value firstRow, Value head,
     Value place = rows.at(token, queryHead);
     SmallVector<SmallVector<Value>> ofRow;
     for (const HeadPiece &piece : cut.pieces) {
-      Value element = arith.add(arith.mul(column, piece.perLane), piece.first);
+      Value element =
+          arith.add(arith.mul(warp.column, piece.perLane), piece.first);
       ofRow.push_back(rows.load(place, element, piece.perLane));
-      rows.turn(factor, ofRow.back());
+      rows.flipSigns(factor, ofRow.back());
     }
     Value rowFactor = factor.magnitude;
     if (rows.isScaled()) {
@@ -57,49 +54,23 @@ void QueryFragments::load(Warp &warp, Value firstRow, Value head,
   }
 }
 
-SmallVector<Value> QueryFragments::fragmentB(int64_t rowGroup, int64_t number,
-                                             int64_t step, int64_t granule) {
-  Arith arith(b);
-  const HeadPiece &piece = cut.pieces[number];
-  auto [first, last] = cut.granulesOf(piece);
-  Value zero = arith.i32(0);
-  SmallVector<Value> result;
-  for (int64_t half = 0; half < 2; ++half) {
-    Value word = words[rowGroup][number][2 * step + half];
-    if (first != last) {
-      // The two elements of the register, each where it is of the granule.
-      Value element = arith.add(arith.mul(column, piece.perLane),
-                                piece.first + 4 * step + 2 * half);
-      Value mask = zero;
-      for (int64_t i = 0; i < 2; ++i) {
-        Value isOf =
-            arith.equal(arith.div(arith.add(element, i), cut.granularity),
-                        arith.i32(granule));
-        Value bits = arith.i32(int64_t(0xFFFF) << (16 * i));
-        mask = arith::OrIOp::create(
-            b, mask, arith::SelectOp::create(b, isOf, bits, zero));
-      }
-      word = arith::AndIOp::create(b, word, mask);
-    }
-    result.push_back(word);
-  }
-  return result;
+SmallVector<Value> QueryFragments::fragmentB(int64_t rowGroup, int64_t piece,
+                                             int64_t step) {
+  ArrayRef<Value> ofPiece = words[rowGroup][piece];
+  return llvm::to_vector(ofPiece.slice(2 * step, 2));
 }
 
-SmallVector<Value> QueryFragments::fragmentA(int64_t number, int64_t step,
-                                             int64_t granule) {
-  SmallVector<Value> upper = fragmentB(0, number, step, granule);
-  SmallVector<Value> lower(2, Arith(b).i32(0));
-  if (rowGroups > 1)
-    lower = fragmentB(1, number, step, granule);
+SmallVector<Value> QueryFragments::fragmentA(int64_t piece, int64_t step) {
+  SmallVector<Value> upper = fragmentB(0, piece, step);
+  SmallVector<Value> lower = fragmentB(1, piece, step);
   return {upper[0], lower[0], upper[1], lower[1]};
 }
 
 SmallVector<Value>
 QueryFragments::fragmentOfTwo(std::pair<int64_t, int64_t> first,
                               std::pair<int64_t, int64_t> second) {
-  SmallVector<Value> upper = fragmentB(0, first.first, first.second, 0);
-  SmallVector<Value> lower = fragmentB(0, second.first, second.second, 0);
+  SmallVector<Value> upper = fragmentB(0, first.first, first.second);
+  SmallVector<Value> lower = fragmentB(0, second.first, second.second);
   return {upper[0], lower[0], upper[1], lower[1]};
 }
 

@@ -15,13 +15,13 @@
 
 namespace mlir::kvcache {
 
-/// Rows of a tensor `[T, Hq, D]` in registers, as fragments A of products with
-/// keys. Where these are codes, products are of f16: rows of bf16 are scaled by
-/// a power of two each, so that they fit, which scores take back.
+/// Rows of a tensor `[T, Hq, D]` in registers, as fragments of products with
+/// keys. Rows of bf16 whose products are of f16 are scaled by a power of two
+/// each, so that they fit, which scores take back.
 class QueryFragments {
 public:
   QueryFragments(KernelBuilder &builder, Value q, const HeadCut &cut,
-                 Type product, int64_t rowGroups, int64_t group);
+                 Type product, int64_t group);
 
   /// What a score is to be multiplied by, apart from what rows need: `constant`
   /// times `numbers` (f32).
@@ -34,15 +34,14 @@ public:
   void load(Warp &warp, Value firstRow, Value head, ArrayRef<Value> rows);
 
   /// Fragment A of step `step` of a piece, and fragment B of its transpose for
-  /// a group of rows; elements that are not of `granule` are 0.
-  SmallVector<Value> fragmentA(int64_t piece, int64_t step, int64_t granule);
+  /// a group of rows.
+  SmallVector<Value> fragmentA(int64_t piece, int64_t step);
   /// Of one group of rows: two steps in one fragment A, the second as rows 8 to
   /// 15. Products with keys of the first step are right in the upper half,
   /// those with keys of the second in the lower one.
   SmallVector<Value> fragmentOfTwo(std::pair<int64_t, int64_t> first,
                                    std::pair<int64_t, int64_t> second);
-  SmallVector<Value> fragmentB(int64_t rowGroup, int64_t piece, int64_t step,
-                               int64_t granule);
+  SmallVector<Value> fragmentB(int64_t rowGroup, int64_t piece, int64_t step);
 
   /// What scores are to be multiplied by, by group of rows: of row `row` of the
   /// lane's or, `byColumn`, of rows `2 column` and the next one.
@@ -51,13 +50,12 @@ public:
 private:
   ImplicitLocOpBuilder &b;
   HeadCut cut;
-  int64_t rowGroups, group;
+  int64_t group;
   QueryRows rows;
   RowFactor factor;
   /// By group of rows and piece: registers of the lane.
   SmallVector<SmallVector<SmallVector<Value>>> words;
   SmallVector<Value> factors;
-  Value column;
 };
 
 } // namespace mlir::kvcache

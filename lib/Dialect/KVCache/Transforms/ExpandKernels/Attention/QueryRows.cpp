@@ -14,18 +14,19 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::kvcache;
 
 QueryRows::QueryRows(KernelBuilder &builder, Value tensor, Type product,
-                     std::optional<int64_t> alignment)
+                     std::optional<int64_t> knownAlignment)
     : b(builder.body()), q(builder.takeTensor(tensor, /*readOnly=*/true)),
       source(q.elementType), product(product),
-      alignment(alignment.value_or(q.elementBytes())) {
-  while (!alignment && this->alignment < maxAccessBytes &&
-         areRowsAligned({tensor}, 2 * this->alignment).value_or(false))
-    this->alignment *= 2;
+      alignment(knownAlignment.value_or(q.elementBytes())) {
+  while (!knownAlignment && alignment < maxAccessBytes &&
+         areRowsAligned({tensor}, 2 * alignment).value_or(false))
+    alignment *= 2;
 }
 
 Value QueryRows::at(Value token, Value head) {
@@ -85,7 +86,8 @@ Value QueryRows::takeBack(Value magnitude, Value power) {
   return emitPositive(math, math.mul(magnitude, power));
 }
 
-void QueryRows::turn(const RowFactor &factor, MutableArrayRef<Value> words) {
+void QueryRows::flipSigns(const RowFactor &factor,
+                          MutableArrayRef<Value> words) {
   if (!factor.signs)
     return;
   for (Value &word : words)

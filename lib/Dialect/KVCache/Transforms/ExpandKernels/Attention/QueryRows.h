@@ -9,23 +9,25 @@
 
 #include "../KernelBuilder.h"
 
+#include <optional>
+
 namespace mlir::kvcache {
 
 /// What scores of a row are multiplied by (f32, positive, so that the largest
-/// score stays it and what is masked stays infinite), and what the signs of its
-/// query are turned by: a register, null where they are not.
+/// score stays it and what is masked stays infinite), and the sign bits of its
+/// query that are flipped: a register, null where none are.
 struct RowFactor {
   Value magnitude, signs;
 };
 
 /// Rows of a tensor `[T, Hq, D]`, a query head of a token each, in registers of
-/// two numbers or four codes.
+/// two elements of 16 bits or four of 8.
 class QueryRows {
 public:
-  /// Rows and heads start at multiples of `alignment` bytes; where it is not
-  /// given, of what the tensor's type says.
+  /// Rows and heads start at multiples of `knownAlignment` bytes; where it is
+  /// not given, of what the tensor's type says.
   QueryRows(KernelBuilder &builder, Value tensor, Type product,
-            std::optional<int64_t> alignment = std::nullopt);
+            std::optional<int64_t> knownAlignment = std::nullopt);
 
   /// The place of row (`token`, `head`), `index` both.
   Value at(Value token, Value head);
@@ -34,13 +36,13 @@ public:
   SmallVector<Value> load(Value place, Value element, int64_t count);
 
   /// The factor `constant` times `numbers` (f32) of any sign; this and what
-  /// follows is of registers of two numbers.
+  /// follows is of elements of 16 bits.
   RowFactor factor(double constant, ArrayRef<Value> numbers);
   /// A factor's magnitude times the power that takes back what numbers were
   /// multiplied by: positive again, or NaN.
   Value takeBack(Value magnitude, Value power);
-  /// Turns the signs of the row's registers as its factor says.
-  void turn(const RowFactor &factor, MutableArrayRef<Value> words);
+  /// Flips the signs of the row's elements as its factor says.
+  void flipSigns(const RowFactor &factor, MutableArrayRef<Value> words);
 
   /// Whether numbers are of another type than products, f16, which may not hold
   /// them: then they are multiplied by a power of two that fits the largest of

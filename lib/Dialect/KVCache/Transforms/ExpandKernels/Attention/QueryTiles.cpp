@@ -13,6 +13,12 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
+Value mlir::kvcache::emitKeysEnd(ImplicitLocOpBuilder &b, Value length,
+                                 Value row, int64_t group) {
+  Arith arith(b);
+  return arith.add(arith.add(length, arith.div(row, group)), 1);
+}
+
 QueryTiles::QueryTiles(KernelBuilder &builder, Value hostRows, Value list,
                        int64_t group, int64_t size)
     : b(builder.body()), group(group), size(size) {

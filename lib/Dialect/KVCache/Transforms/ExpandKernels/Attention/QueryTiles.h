@@ -24,6 +24,11 @@ struct QueryTile {
   Value exists;
 };
 
+/// One past the last key that row `row` (`i32`) of a sequence sees, which has
+/// `length` (`i32`) tokens before its new ones, `group` rows to each of these.
+Value emitKeysEnd(ImplicitLocOpBuilder &b, Value length, Value row,
+                  int64_t group);
+
 /// Tiles of `size` rows, `group` to a token. The tiles of sequence i start at
 /// item floor(offsets[i] * group / size) + i: that leaves room for all of them.
 class QueryTiles {

@@ -29,8 +29,8 @@ SharedTile::SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory,
                        Type dtype, Type product, int64_t size, int64_t slice,
                        int64_t tokens, int64_t warps)
     : b(b), dtype(dtype), product(product),
-      isCode(dtype.getIntOrFloatBitWidth() == 8), rowBytes(bytesOf(size, 1)),
-      perToken(size * (isCode ? 1 : 2) / chunkBytes),
+      is8Bit(dtype.getIntOrFloatBitWidth() == 8), rowBytes(bytesOf(size, 1)),
+      perToken(size * (is8Bit ? 1 : 2) / chunkBytes),
       perThread(perToken * tokens / (warps * Warp::lanes)) {
   Arith arith(b);
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
@@ -46,7 +46,7 @@ SharedTile::SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory,
     Value piece = arith.add(thread, i * warps * Warp::lanes);
     Value row = arith.div(piece, perToken), chunk = arith.rem(piece, perToken);
     SmallVector<Value> places;
-    if (isCode)
+    if (is8Bit)
       // The second chunk is eight further on.
       places.push_back(at(chunkAt(row, arith.mul(chunk, 2))));
     else
@@ -56,7 +56,7 @@ SharedTile::SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory,
   // Of four matrices each lane names a row.
   Value inMatrix = arith.rem(warp.lane, 8), matrix = arith.div(warp.lane, 8);
   Value keyRow = arith.add(arith.mul(warp.number, 8), inMatrix);
-  int64_t period = isCode ? 4 : 2;
+  int64_t period = is8Bit ? 4 : 2;
   for (int64_t i = 0; i < period; ++i)
     keyAt.push_back(at(chunkAt(keyRow, arith.add(matrix, 4 * i))));
   Value valueRow = arith.add(inMatrix, arith.mul(arith.rem(matrix, 2), 8));
@@ -89,14 +89,14 @@ static Value further(ImplicitLocOpBuilder &b, Value place, int64_t bytes) {
 
 Value SharedTile::chunkAt(Value row, Value chunk) {
   Arith arith(b);
-  auto turned = [&](Value number, Value key) -> Value {
+  auto swizzle = [&](Value number, Value key) -> Value {
     return arith::XOrIOp::create(b, number, key);
   };
   Value inEight = arith.rem(row, 8);
   Value start = arith.mul(row, rowBytes);
-  if (!isCode) {
+  if (!is8Bit) {
     Value place = arith.add(arith.mul(arith.div(chunk, 8), 8),
-                            turned(arith.rem(chunk, 8), inEight));
+                            swizzle(arith.rem(chunk, 8), inEight));
     return arith.add(start, arith.mul(place, chunkBytes));
   }
   // Rows of 36 pieces end in the middle of eight lanes: the rest of these go on
@@ -106,7 +106,7 @@ Value SharedTile::chunkAt(Value row, Value chunk) {
   Value inGroup = arith.rem(chunk, 16);
   Value place = arith.add(arith.mul(arith.div(chunk, 16), 16),
                           arith.mul(arith.rem(inGroup, 2), 8));
-  place = arith.add(place, turned(arith.div(inGroup, 2), key));
+  place = arith.add(place, swizzle(arith.div(inGroup, 2), key));
   return arith.add(start, arith.mul(place, chunkBytes));
 }
 
@@ -115,7 +115,7 @@ void SharedTile::store(ValueRange words) {
   for (ArrayRef<Value> places : pieceAt) {
     ValueRange piece = words.take_front(4);
     words = words.drop_front(4);
-    if (!isCode) {
+    if (!is8Bit) {
       LLVM::StoreOp::create(b, registers.vector(piece), places[0], chunkBytes);
       continue;
     }

@@ -6,14 +6,15 @@
 //
 // Rows of f16 or bf16, one for each token. A row is cut into chunks of 16
 // bytes. Eight lanes at a time write a piece of 16 bytes of the cache each,
-// which is one chunk or, of codes, two, written one after the other; eight
-// lanes at a time read the same chunk of eight rows. For both to meet all
-// banks, the chunks of codes are in groups of sixteen, of which those with even
-// numbers come first, and the numbers in eight are turned (by xor) by the row.
+// which is one chunk or, of values of 8 bits, two, written one after the other;
+// eight lanes at a time read the same chunk of eight rows. For both to meet all
+// banks, the chunks of such values are in groups of sixteen, of which those
+// with even numbers come first, and the numbers in eight are swizzled (by xor)
+// with the row.
 //
-// Of sixteen codes the first chunk has the pairs with even numbers, the second
-// the odd ones: a lane, whose numbers of fragments are pair `c` of either, has
-// four successive elements then, of queries and of sums.
+// Of sixteen such values the first chunk has the pairs with even numbers, the
+// second the odd ones: a lane, whose elements of fragments are pair `c` of
+// either, has four successive elements then, of queries and of sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ namespace mlir::kvcache {
 class SharedTile {
 public:
   /// The tile starts where `memory` does, dynamic shared memory of the block.
-  /// `size` elements of `dtype` a token become numbers of `product`; of values
+  /// `size` elements of `dtype` a token become values of `product`; of values
   /// a warp reads `slice` elements of each token, warp after warp.
   SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory, Type dtype,
              Type product, int64_t size, int64_t slice, int64_t tokens,
@@ -44,8 +45,8 @@ public:
   int64_t piecesPerToken() const { return perToken; }
   int64_t piecesPerThread() const { return perThread; }
 
-  /// Writes the thread's pieces: four registers each. Codes become numbers
-  /// divided by `Words::decodedUnit`; where one of a piece is NaN, some number
+  /// Writes the thread's pieces: four registers each. Values of 8 bits are
+  /// divided by `Words::decodedUnit`; where one of a piece is NaN, some value
   /// of it is.
   void store(ValueRange words);
 
@@ -53,7 +54,7 @@ public:
   /// `column` is the lane's in a fragment.
   Value pairAt(Value column, int64_t pair);
   /// Whether the lane's pairs are neighbours.
-  bool hasNeighbours() const { return isCode; }
+  bool hasNeighbours() const { return is8Bit; }
 
   /// What ldmatrix takes: for the warp's eight tokens (warp by warp) elements
   /// `32 pair` and following, and, transposed, for tokens `16 half` and
@@ -67,11 +68,11 @@ private:
 
   ImplicitLocOpBuilder &b;
   Type dtype, product;
-  bool isCode;
+  bool is8Bit;
   int64_t rowBytes, perToken, perThread;
   Value pointer;
-  /// Pointers of the lane: by piece (two for codes), by pair of steps in a
-  /// group, by pair of steps of values.
+  /// Pointers of the lane: by piece (two of 8-bit values), by pair of steps in
+  /// a group, by pair of steps of values.
   SmallVector<SmallVector<Value>> pieceAt;
   SmallVector<Value> keyAt, valueAt;
 };

@@ -20,25 +20,23 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-SlotSource::SlotSource(KernelBuilder &builder, MLADecodeOp op, Warp &warp,
-                       int64_t tokens, int64_t warps)
-    : b(builder.body()), warp(warp),
-      layout(kvcache::getLayout(op.getKeys().getType())),
-      shape(PoolLayout::get(layout, Pool::values)), policy(op.getPolicy()),
-      cache(builder.take(op.getKeys())), tokens(tokens),
-      threads(warps * Warp::lanes),
+SlotSource::SlotSource(KernelBuilder &builder, Value keys, ValueRange slots,
+                       OutOfRange policy, Warp &warp, int64_t tokens,
+                       int64_t warps)
+    : b(builder.body()), warp(warp), layout(kvcache::getLayout(keys.getType())),
+      shape(PoolLayout::get(layout, Pool::values)), policy(policy),
+      cache(builder.take(keys)), tokens(tokens), threads(warps * Warp::lanes),
       perToken(layout.getHeadSize() * shape.storageBytes / maxAccessBytes),
       perThread(perToken * tokens / threads),
-      isContiguous(op.getSlots().empty() && shape.isContiguous() &&
+      isContiguous(slots.empty() && shape.isContiguous() &&
                    layout.getPageSize() % tokens == 0),
       looksUpScales(
           layout.isQuantized() && layout.hasSeparatePools() &&
           (layout.hasOwnScalesTable() || policy == OutOfRange::trap)) {
-  for (Value slots : op.getSlots())
-    lists.push_back(builder.takeTensor(slots, /*readOnly=*/true));
+  for (Value list : slots)
+    lists.push_back(builder.takeTensor(list, /*readOnly=*/true));
   if (!lists.empty())
-    listed =
-        builder.take(sizeOf(builder.hostBuilder(), op.getSlots().front(), 1));
+    listed = builder.take(sizeOf(builder.hostBuilder(), slots.front(), 1));
 }
 
 void SlotSource::setSequence(Value batch, Value end) {
@@ -131,14 +129,14 @@ Value SlotSource::scale(const Place &place) {
 SmallVector<Value> SlotSource::loadPiece(Value block, Value slot, Value chunk) {
   Arith arith(b);
   int64_t lanes = maxAccessBytes / shape.storageBytes;
-  Value codes = LoadInPageOp::create(
+  Value elements = LoadInPageOp::create(
       b, VectorType::get({lanes}, shape.storageType),
       operandOf(b, cache, Pool::values), block, arith.toIndex(slot),
       arith.index(0), arith.toIndex(arith.mul(chunk, lanes)),
       /*tail=*/UnitAttr(),
       b.getI64IntegerAttr(std::gcd(shape.headAlignment(), maxAccessBytes)));
   Words registers(b);
-  return registers.of(registers.whole(registers.vectorOf(codes)));
+  return registers.of(registers.whole(registers.vectorOf(elements)));
 }
 
 SmallVector<Value> SlotSource::load(Value tile, bool isWhole) {

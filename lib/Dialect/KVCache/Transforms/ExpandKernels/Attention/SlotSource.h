@@ -7,8 +7,6 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SLOTSOURCE_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SLOTSOURCE_H
 
-#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
-
 #include "../KernelBuilder.h"
 #include "../Tiles/Warp.h"
 
@@ -18,9 +16,11 @@ namespace mlir::kvcache {
 /// that a list of slots names. Those beyond the last are taken to be that one.
 class SlotSource {
 public:
-  /// Tiles have `tokens` keys, read by `warps` warps.
-  SlotSource(KernelBuilder &builder, MLADecodeOp op, Warp &warp, int64_t tokens,
-             int64_t warps);
+  /// On the host: the cache, and the lists of slots and of those of scales,
+  /// `[T, K]`, where there are any. Tiles have `tokens` keys, read by `warps`
+  /// warps.
+  SlotSource(KernelBuilder &builder, Value keys, ValueRange slots,
+             OutOfRange policy, Warp &warp, int64_t tokens, int64_t warps);
 
   /// Keys are tokens 0 to `end` (`i32`, at least 1) of sequence `batch`.
   void setSequence(Value batch, Value end);

@@ -9,9 +9,9 @@
 #include "../ControlFlow.h"
 #include "../KernelBuilder.h"
 #include "../Tiles/FastMath.h"
-#include "../Tiles/Words.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -29,17 +29,23 @@ SoftmaxState::SoftmaxState(ImplicitLocOpBuilder &b, Warp &warp,
 SoftmaxState::Values SoftmaxState::flatten() const {
   Values all = maximum;
   llvm::append_range(all, weight);
-  llvm::append_range(all, output);
+  auto type = LLVM::LLVMArrayType::get(b->getF32Type(), output.size());
+  Value sums = LLVM::PoisonOp::create(*b, type);
+  for (auto [i, sum] : llvm::enumerate(output))
+    sums = LLVM::InsertValueOp::create(*b, sums, sum, i);
+  all.push_back(sums);
   return all;
 }
 
 SoftmaxState SoftmaxState::with(ValueRange numbers) const {
   SoftmaxState state = *this;
-  for (Values *part : {&state.maximum, &state.weight, &state.output}) {
+  for (Values *part : {&state.maximum, &state.weight}) {
     size_t count = part->size();
     *part = llvm::to_vector_of<Value>(numbers.take_front(count));
     numbers = numbers.drop_front(count);
   }
+  for (auto [i, sum] : llvm::enumerate(state.output))
+    sum = LLVM::ExtractValueOp::create(*b, numbers.front(), i);
   return state;
 }
 
@@ -49,9 +55,14 @@ Value SoftmaxState::reduce(Value value,
                             : warp->reduceRow(value, combine);
 }
 
-void SoftmaxState::scaleOutput(Value unit, Value number) {
+void SoftmaxState::scaleOutput(ArrayRef<Value> factors) {
   FastMath math(*b);
-  Value factor = number ? math.mul(unit, number) : unit;
+  Value factor;
+  for (Value number : factors)
+    if (number)
+      factor = factor ? math.mul(factor, number) : number;
+  if (!factor)
+    return;
   for (Value &sum : output)
     sum = math.mul(sum, factor);
 }
@@ -82,12 +93,13 @@ void SoftmaxState::raise(ArrayRef<Value> largest) {
               math.exp2(math.sub(maximum[row], scaled.maximum[row])));
           scaled.weight[row] = math.mul(weight[row], factors.back());
         }
-        if (lanes.turned) {
+        if (lanes.transposesOutputs) {
           Value even = arith.mul(warp->column, 8), odd = arith.add(even, 4);
-          Values turned;
+          Values ofColumns;
           for (Value factor : factors)
-            turned.append({warp->from(factor, even), warp->from(factor, odd)});
-          factors = turned;
+            ofColumns.append(
+                {warp->from(factor, even), warp->from(factor, odd)});
+          factors = ofColumns;
         }
         for (auto [sum, row] : llvm::zip(scaled.output, lanes.outputRows))
           sum = math.mul(sum, factors[row]);
@@ -150,23 +162,10 @@ SoftmaxState::add(const SoftmaxTile &tile) {
   return weights;
 }
 
-Value mlir::kvcache::emitScaleLog(ImplicitLocOpBuilder &b, Value scale) {
+Value mlir::kvcache::emitScaleLog(ImplicitLocOpBuilder &b, Value scale,
+                                  double least) {
   FastMath math(b);
-  return math.maxOrNaN(math.log2(scale), math.number(leastScaleLog));
-}
-
-SmallVector<Value> mlir::kvcache::emitWeightTerms(ImplicitLocOpBuilder &b,
-                                                  Value low, Value high,
-                                                  Type type) {
-  FastMath math(b);
-  Words registers(b);
-  SmallVector<Value> terms = {registers.pack(low, high, type)};
-  if (type.isBF16()) {
-    auto [roundedLow, roundedHigh] = registers.unpack(terms.front(), type);
-    terms.push_back(registers.pack(math.sub(low, roundedLow),
-                                   math.sub(high, roundedHigh), type));
-  }
-  return terms;
+  return math.maxOrNaN(math.log2(scale), math.number(least));
 }
 
 SoftmaxMerge::SoftmaxMerge(ImplicitLocOpBuilder &b, ArrayRef<Value> maxima)

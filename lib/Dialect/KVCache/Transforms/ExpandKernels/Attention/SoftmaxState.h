@@ -35,11 +35,11 @@ struct SoftmaxLanes {
   /// those of a row.
   bool tokensOnRows;
   /// For each sum of values of the lane which row it is of: a number of the
-  /// lane's rows or, where sums are `turned`, of the rows `2 column` and
-  /// `2 column + 1` of each group of eight, of which the lane has scores of row
-  /// `row`.
+  /// lane's rows or, where outputs are transposed and scores are not, of the
+  /// rows `2 column` and `2 column + 1` of each group of eight, of which the
+  /// lane has scores of row `row`.
   SmallVector<int64_t> outputRows;
-  bool turned = false;
+  bool transposesOutputs = false;
 };
 
 /// What a lane has of a tile.
@@ -62,7 +62,9 @@ public:
   /// That of no token.
   SoftmaxState(ImplicitLocOpBuilder &b, Warp &warp, SoftmaxLanes lanes);
 
-  /// All numbers in one list, as loops carry them, and the state of such.
+  /// All numbers in one list, as loops carry them, and the state of such. Sums
+  /// of values are one array: what canonicalization does to a loop takes the
+  /// square of the values that it carries.
   Values flatten() const;
   SoftmaxState with(ValueRange numbers) const;
 
@@ -73,8 +75,8 @@ public:
   /// All lanes come together.
   SmallVector<SmallVector<Values>> add(const SoftmaxTile &tile);
 
-  /// Multiplies the sums of values by `unit` and, unless null, `number`.
-  void scaleOutput(Value unit, Value number);
+  /// Multiplies the sums of values by all of `factors` (f32) that are not null.
+  void scaleOutput(ArrayRef<Value> factors);
 
   /// The sum of weights of a row, over all lanes.
   Value total(int64_t row) const;
@@ -94,14 +96,10 @@ private:
   SoftmaxLanes lanes;
 };
 
-/// log2 of a scale of values (f32), at least `leastScaleLog`; NaN of one that
-/// is negative or NaN.
-Value emitScaleLog(ImplicitLocOpBuilder &b, Value scale);
-
-/// Two weights as a register of `type` or, where that is bf16, whose 8 bits are
-/// too few, as two whose sum they are.
-SmallVector<Value> emitWeightTerms(ImplicitLocOpBuilder &b, Value low,
-                                   Value high, Type type);
+/// log2 of a scale of values (f32), at least `least`; NaN of one that is
+/// negative or NaN.
+Value emitScaleLog(ImplicitLocOpBuilder &b, Value scale,
+                   double least = leastScaleLog);
 
 /// Sums of several parts of a row's tokens, by their maxima.
 class SoftmaxMerge {

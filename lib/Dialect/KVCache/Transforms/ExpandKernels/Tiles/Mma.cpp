@@ -20,6 +20,12 @@ static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value structure) {
   return parts;
 }
 
+Type mlir::kvcache::productType(Type dtype) {
+  return dtype.getIntOrFloatBitWidth() == 8
+             ? Type(Float16Type::get(dtype.getContext()))
+             : dtype;
+}
+
 SmallVector<Value> mlir::kvcache::emitMma(ImplicitLocOpBuilder &b, Type element,
                                           ValueRange aFragment,
                                           ValueRange bFragment, ValueRange c) {

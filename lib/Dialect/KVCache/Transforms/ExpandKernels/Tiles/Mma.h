@@ -11,15 +11,19 @@
 
 namespace mlir::kvcache {
 
+/// The type of products of what caches hold: values of 8 bits become f16, each
+/// of which is exact.
+Type productType(Type dtype);
+
 /// mma.sync.m16n8k16 of f16 or bf16 with f32 sums, which every chip has. With
 /// `row` and `column` of the lane (see Warp), registers (`i32`, two numbers
 /// each) hold
 ///
-///     A[0]: A[row][2 column], A[row][2 column + 1]       B[0]: B[2
-///     column][row], B[2 column + 1][row] A[1]: row + 8 B[1]: 8 further down
-///     A[2], A[3]: as A[0], A[1], 8 to the right
-///     C[0], C[1] (f32): C[row][2 column], C[row][2 column + 1];  C[2], C[3]:
-///     row + 8
+///     A[0]: A[row][2 column], A[row][2 column + 1]
+///     A[1]: the same of row + 8;   A[2], A[3]: as A[0], A[1], 8 to the right
+///     B[0]: B[2 column][row], B[2 column + 1][row];   B[1]: 8 further down
+///     C[0], C[1] (f32): C[row][2 column], C[row][2 column + 1]
+///     C[2], C[3]: the same of row + 8
 ///
 /// Returns A * B + C.
 SmallVector<Value> emitMma(ImplicitLocOpBuilder &b, Type element, ValueRange a,

@@ -82,11 +82,30 @@ Value Words::pack(Value first, Value second, Type type) {
   return bitcast(both, b.getI32Type());
 }
 
+SmallVector<Value> Words::packTerms(Value first, Value second, Type type,
+                                    int64_t terms) {
+  SmallVector<Value> words = {pack(first, second, type)};
+  while (words.size() < static_cast<size_t>(terms)) {
+    auto [roundedFirst, roundedSecond] = unpack(words.back(), type);
+    first = arith::SubFOp::create(b, first, roundedFirst);
+    second = arith::SubFOp::create(b, second, roundedSecond);
+    words.push_back(pack(first, second, type));
+  }
+  return words;
+}
+
 std::pair<Value, Value> Words::unpack(Value word, Type type) {
   Value both = bitcast(word, VectorType::get({2}, type));
   both = arith::ExtFOp::create(b, VectorType::get({2}, b.getF32Type()), both);
   return {vector::ExtractOp::create(b, both, 0),
           vector::ExtractOp::create(b, both, 1)};
+}
+
+SmallVector<Value> Words::multiply(Value word, ArrayRef<Value> factors,
+                                   Type type, int64_t terms) {
+  auto [first, second] = unpack(word, type);
+  return packTerms(arith::MulFOp::create(b, first, factors[0]),
+                   arith::MulFOp::create(b, second, factors[1]), type, terms);
 }
 
 SmallVector<Value> Words::decodeScaled(Value word, Type dtype) {

@@ -34,8 +34,16 @@ public:
 
   /// Two f32 rounded to `type`.
   Value pack(Value first, Value second, Type type);
+  /// The same as a sum of `terms` registers, each what those before lack.
+  SmallVector<Value> packTerms(Value first, Value second, Type type,
+                               int64_t terms);
   /// The two numbers of a register of `type` in f32.
   std::pair<Value, Value> unpack(Value word, Type type);
+
+  /// The numbers of a register of `type` times one of `factors` (f32) each, as
+  /// `packTerms` has them.
+  SmallVector<Value> multiply(Value word, ArrayRef<Value> factors, Type type,
+                              int64_t terms = 1);
 
   /// The codes of `dtype` (f8E4M3FN or `i8`) in a register as pairs of f16,
   /// exactly: two registers, or with `pairs` 1 the first one.

@@ -1,0 +1,147 @@
+//===- ElementScales.cpp - Scales of a lane's elements --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementScales.h"
+
+#include "../RowUnits.h"
+#include "../Tiles/FastMath.h"
+#include "kvcache/Dialect/KVCache/IR/Numbers.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+bool ElementScales::suits(LayoutAttr layout) {
+  return layout.isQuantized() &&
+         layout.getGranularity() < layout.getHeadSize() &&
+         layout.getGranularity() % 16 != 0;
+}
+
+ElementScales::ElementScales(ImplicitLocOpBuilder &b, LayoutAttr layout,
+                             const HeadCut &cut, Side side, Value lane)
+    : b(b), layout(layout), cut(cut), side(side), lane(lane) {}
+
+ElementScales::Run ElementScales::runOf(const HeadPiece &piece) const {
+  int64_t granularity = layout.getGranularity();
+  if (piece.perLane % granularity == 0)
+    return {piece.perLane / granularity, /*isAligned=*/true};
+  if (granularity % piece.perLane == 0)
+    return {1, /*isAligned=*/true};
+  return {(piece.perLane - 2) / granularity + 2, /*isAligned=*/false};
+}
+
+int64_t ElementScales::count() const {
+  int64_t count = 0;
+  for (const HeadPiece &piece : cut.pieces)
+    count += runOf(piece).granules;
+  return count;
+}
+
+Value ElementScales::firstElement(const HeadPiece &piece) {
+  Arith arith(b);
+  return arith.add(arith.mul(lane, piece.perLane), piece.first);
+}
+
+SmallVector<Value> ElementScales::load(Value source, Value block, Value slot,
+                                       Value head) {
+  Arith arith(b);
+  PoolLayout pool = PoolLayout::get(layout, Pool::scales);
+  int64_t granularity = layout.getGranularity(), bytes = pool.storageBytes;
+  SmallVector<Value> scales;
+  auto loadAt = [&](Type type, Value element, IntegerAttr alignment) {
+    return convertFloat(b,
+                        LoadInPageOp::create(b, type, source, block, slot, head,
+                                             arith.toIndex(element),
+                                             /*tail=*/UnitAttr(), alignment),
+                        b.getF32Type());
+  };
+  for (const HeadPiece &piece : cut.pieces) {
+    auto [granules, isAligned] = runOf(piece);
+    Value first = firstElement(piece);
+    // Those of an aligned run lie side by side, except where they are swizzled.
+    int64_t perLoad =
+        isAligned && llvm::isPowerOf2_64(bytes) && !layout.isSwizzled(side)
+            ? std::min<int64_t>(granules, maxAccessBytes / bytes)
+            : 1;
+    while (perLoad > 1 && pool.headAlignment() % (perLoad * bytes) != 0)
+      perLoad /= 2;
+    for (int64_t i = 0; i < granules; i += perLoad) {
+      Value element = arith.add(first, i * granularity);
+      if (perLoad > 1) {
+        Value vector =
+            loadAt(VectorType::get({perLoad}, layout.getScaleDtype()), element,
+                   b.getI64IntegerAttr(perLoad * bytes));
+        for (int64_t j = 0; j < perLoad; ++j)
+          scales.push_back(vector::ExtractOp::create(b, vector, j));
+        continue;
+      }
+      // A run may have fewer granules than others, and end with the head.
+      if (!isAligned)
+        element = arith.minimum(element, arith.i32(layout.getHeadSize() - 1));
+      scales.push_back(loadAt(layout.getScaleDtype(), element, IntegerAttr()));
+    }
+  }
+  return scales;
+}
+
+SmallVector<Value> ElementScales::ofElements(ArrayRef<Value> loaded) {
+  Arith arith(b);
+  int64_t granularity = layout.getGranularity();
+  SmallVector<Value> scales;
+  for (const HeadPiece &piece : cut.pieces) {
+    auto [granules, isAligned] = runOf(piece);
+    ArrayRef<Value> ofRun = loaded.take_front(granules);
+    loaded = loaded.drop_front(granules);
+    Value inGranule;
+    if (!isAligned)
+      inGranule = arith.rem(firstElement(piece), granularity);
+    for (int64_t i = 0; i < piece.perLane; ++i) {
+      int64_t granule = i / granularity;
+      Value scale = ofRun[granule];
+      // The run starts inside of a granule, which may end before the element.
+      if (!isAligned && granule + 1 < granules && i % granularity != 0) {
+        Value isNext =
+            arith.less(arith.i32(granularity - i % granularity - 1), inGranule);
+        scale = arith::SelectOp::create(b, isNext, ofRun[granule + 1], scale);
+      }
+      scales.push_back(scale);
+    }
+  }
+  return scales;
+}
+
+NormalizedScales mlir::kvcache::emitNormalizedScales(
+    ImplicitLocOpBuilder &b, ArrayRef<SmallVector<Value>> scales, Value unit,
+    function_ref<Value(Value, function_ref<Value(Value, Value)>)> reduce) {
+  FastMath math(b);
+  // The largest one becomes 2^5 and more, times 448 less than 2^15.
+  Value fit = math.mul(unit, math.number(0x1p-9));
+  NormalizedScales result;
+  for (ArrayRef<Value> ofToken : scales) {
+    auto larger = [&](Value x, Value y) { return math.max(x, y); };
+    Value largest;
+    for (Value scale : llvm::SetVector<Value>(ofToken.begin(), ofToken.end())) {
+      Value magnitude = math.absolute(scale);
+      largest = largest ? larger(largest, magnitude) : magnitude;
+    }
+    auto [up, down] = math.powersTo16Bits(reduce(largest, larger));
+    Value power = math.mul(up, fit);
+    auto &elements = result.elements.emplace_back();
+    llvm::DenseMap<Value, Value> known;
+    for (Value scale : ofToken) {
+      Value &near = known[scale];
+      if (!near)
+        near = math.mul(scale, power);
+      elements.push_back(near);
+    }
+    result.powers.push_back(math.mul(down, math.number(0x1p9)));
+  }
+  return result;
+}

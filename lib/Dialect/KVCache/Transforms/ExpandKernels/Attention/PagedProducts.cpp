@@ -1,0 +1,208 @@
+//===- PagedProducts.cpp - Products of rows with tiles of a cache ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PagedProducts.h"
+
+#include "../Tiles/FastMath.h"
+#include "../Tiles/Mma.h"
+#include "../Tiles/OutputTile.h"
+#include "../Tiles/Words.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::kvcache;
+
+/// Registers of f16 whose sum an element times its scale is: as exact as f32.
+static constexpr int64_t dequantizedKeyTerms = 2;
+
+PagedProducts::PagedProducts(ImplicitLocOpBuilder &b, Warp &warp,
+                             const CacheTiles &tiles, QueryFragments &queries,
+                             int64_t rowGroups)
+    : b(b), warp(warp), tiles(tiles), queries(queries), dtype(tiles.dtype()),
+      product(productType(dtype)),
+      scoreLanes{/*transposed=*/dtype.getIntOrFloatBitWidth() == 8, rowGroups,
+                 CacheTiles::tokens / 8} {}
+
+Value PagedProducts::unit() const {
+  // Scales of elements have it.
+  return is8Bit() && !tiles.hasElementScales() ? Words(b).decodedUnit(dtype)
+                                               : Value();
+}
+
+SmallVector<PagedProducts::Values> PagedProducts::scores(ValueRange keys,
+                                                         ValueRange scales) {
+  return is8Bit() ? scoresOf8Bits(keys, scales) : scoresOf16Bits(keys);
+}
+
+SmallVector<PagedProducts::Values>
+PagedProducts::scoresOf16Bits(ValueRange keys) {
+  SmallVector<std::pair<int64_t, int64_t>> steps;
+  for (auto [number, piece] : llvm::enumerate(tiles.cutOf(Side::key).pieces))
+    for (int64_t step = 0; step < piece.steps(); ++step)
+      steps.push_back({number, step});
+  ScoreTile tile(b, scoreLanes, product);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    auto [piece, step] = steps[i];
+    SmallVector<Values> ofTokens;
+    for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token) {
+      Values words = tiles.wordsOf(Side::key, keys, token, piece);
+      ofTokens.push_back({words[2 * step], words[2 * step + 1]});
+    }
+    size_t even = i / 2 * 2, odd = std::min(even + 1, steps.size() - 1);
+    tile.add(scoreLanes.rowGroups == 1
+                 ? queries.fragmentOfTwo(steps[even], steps[odd])
+                 : queries.fragmentA(piece, step),
+             ofTokens);
+  }
+  return tile.scores();
+}
+
+SmallVector<PagedProducts::Values>
+PagedProducts::scoresOf8Bits(ValueRange keys, ValueRange scales) {
+  Words registers(b);
+  const HeadCut &cut = tiles.cutOf(Side::key);
+  NormalizedScales normalized;
+  if (tiles.hasElementScales())
+    normalized = emitNormalizedScales(
+        b, tiles.elementScales(Side::key, keys), registers.decodedUnit(dtype),
+        [&](Value value, function_ref<Value(Value, Value)> combine) {
+          return warp.reduceRow(value, combine);
+        });
+  ScoreTile tile(b, scoreLanes, product);
+  // All elements of a token end in its score: one NaN is as good as another.
+  SmallVector<Values> decoded(CacheTiles::keysPerLane);
+  int64_t firstOfPiece = 0;
+  for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
+    bool isLastPiece = number + 1 == cut.pieces.size();
+    for (int64_t step = 0; step < piece.steps(); ++step) {
+      // By term, token and half of the step, as fragment A has them.
+      SmallVector<Values> fragments(
+          tiles.hasElementScales() ? dequantizedKeyTerms : 1, Values(4));
+      for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token) {
+        Values pairs = registers.decodeScaled(
+            tiles.wordsOf(Side::key, keys, token, number)[step], dtype);
+        llvm::append_range(decoded[token], pairs);
+        if (isLastPiece && step + 1 == piece.steps())
+          pairs[1] = registers.restoreNaN(pairs[1], decoded[token], dtype);
+        for (int64_t half = 0; half < 2; ++half) {
+          Values terms = {pairs[half]};
+          if (tiles.hasElementScales())
+            terms = registers.multiply(
+                pairs[half],
+                ArrayRef(normalized.elements[token])
+                    .slice(firstOfPiece + 4 * step + 2 * half, 2),
+                product, dequantizedKeyTerms);
+          for (auto [fragment, word] : llvm::zip(fragments, terms))
+            fragment[2 * half + token] = word;
+        }
+      }
+      SmallVector<Values> ofRows;
+      for (int64_t rows = 0; rows < scoreLanes.rowGroups; ++rows)
+        ofRows.push_back(queries.fragmentB(rows, number, step));
+      for (const Values &fragment : fragments)
+        tile.add(ofRows, fragment);
+    }
+    firstOfPiece += piece.perLane;
+    // Where a granule ends, its scale is due.
+    int64_t granule = cut.granuleOf(piece);
+    if (!tiles.isQuantized() || tiles.hasElementScales() ||
+        (!isLastPiece && cut.granuleOf(cut.pieces[number + 1]) == granule))
+      continue;
+    Values ofGranule;
+    for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token)
+      ofGranule.push_back(scales[token * cut.granules + granule]);
+    tile.scale(ofGranule);
+  }
+  if (tiles.hasElementScales())
+    tile.scale(normalized.powers);
+  return tile.scores();
+}
+
+PagedProducts::LoadedValues PagedProducts::prepare(ValueRange values,
+                                                   ValueRange scales) {
+  LoadedValues result{values, llvm::to_vector_of<Value>(scales), {}};
+  if (!tiles.hasElementScales())
+    return result;
+  NormalizedScales normalized = emitNormalizedScales(
+      b, tiles.elementScales(Side::value, values), Words(b).decodedUnit(dtype),
+      [&](Value value, function_ref<Value(Value, Value)> combine) {
+        return warp.reduceColumn(value, combine);
+      });
+  result.elementScales = normalized.elements;
+  // Powers of the tokens of the lane's scores, which other lanes have.
+  Arith arith(b);
+  Value lane = arith.div(warp.row, 2);
+  Value isOdd = arith.equal(arith.rem(warp.row, 2), arith.i32(1));
+  result.scales.clear();
+  for (int64_t half = 0; half < 2; ++half)
+    result.scales.push_back(arith::SelectOp::create(
+        b, isOdd, warp.from(normalized.powers[2 * half + 1], lane),
+        warp.from(normalized.powers[2 * half], lane)));
+  return result;
+}
+
+PagedProducts::Values PagedProducts::valueFragment(const LoadedValues &loaded,
+                                                   int64_t number,
+                                                   int64_t step) {
+  Words registers(b);
+  const HeadCut &cut = tiles.cutOf(Side::value);
+  // Of a step a lane has two elements: rows `row` and `row + 8` of V^T.
+  Values fragment;
+  for (int64_t pair = 0; pair < 2; ++pair) {
+    auto word = [&](int64_t token) {
+      return tiles.wordsOf(Side::value, loaded.values, 2 * pair + token,
+                           number)[is8Bit() ? step / 2 : step];
+    };
+    Value low = word(0), high = word(1);
+    if (is8Bit()) {
+      // Both tokens' first element, then both tokens' second one.
+      Value bytes =
+          registers.permute(low, high, step % 2 == 0 ? 0x5140 : 0x7362);
+      llvm::append_range(fragment, registers.decodeScaled(bytes, dtype));
+    } else {
+      fragment.push_back(registers.permute(low, high, 0x5410));
+      fragment.push_back(registers.permute(low, high, 0x7632));
+    }
+  }
+  if (!is8Bit())
+    return fragment;
+  // Each row of V^T is a sum of its own.
+  for (int64_t i = 0; i < 2; ++i)
+    fragment[i] = registers.restoreNaN(fragment[i],
+                                       {fragment[i], fragment[2 + i]}, dtype);
+  if (!tiles.hasElementScales())
+    return fragment;
+  int64_t first = 2 * step;
+  for (int64_t i = 0; i < static_cast<int64_t>(number); ++i)
+    first += cut.pieces[i].perLane;
+  for (auto [place, register_] : llvm::enumerate(fragment)) {
+    int64_t token = place / 2 * 2, element = first + place % 2;
+    Value scales[] = {loaded.elementScales[token][element],
+                      loaded.elementScales[token + 1][element]};
+    register_ = registers.multiply(register_, scales, product).front();
+  }
+  return fragment;
+}
+
+void PagedProducts::addValues(MutableArrayRef<Value> sums,
+                              const LoadedValues &values,
+                              ArrayRef<SmallVector<Values>> weights) {
+  SmallVector<OutputTile> ofGranules;
+  for (ArrayRef<Values> ofGranule : weights)
+    ofGranules.emplace_back(b, scoreLanes, product, /*transposed=*/true,
+                            ofGranule);
+  const HeadCut &cut = tiles.cutOf(Side::value);
+  int64_t sumsPerGroup = sums.size() / scoreLanes.rowGroups, at = 0;
+  for (auto [number, piece] : llvm::enumerate(cut.pieces))
+    for (int64_t step = 0; step < piece.steps(); ++step, at += 4) {
+      Values fragment = valueFragment(values, number, step);
+      for (int64_t rows = 0; rows < scoreLanes.rowGroups; ++rows)
+        ofGranules[ofGranules.size() == 1 ? 0 : cut.granuleOf(piece)].add(
+            sums.slice(rows * sumsPerGroup + at, 4), rows, /*step=*/0,
+            fragment);
+    }
+}
