@@ -40,6 +40,9 @@ def _numbers(rng, layout, count, has_nan):
     scales = None
     if layout.G:
         scales = np.exp2(rng.uniform(-8, -4, (count, layout.H, layout.G)))
+        if not layout.is_mla:
+            # Of both signs: by a bit that is as random as the number.
+            scales[np.ascontiguousarray(scales).view(np.uint64) >> 20 & 1 == 1] *= -1
         scales = as_bytes(write(scales.astype(np.float32), layout.scale_dtype))
     return as_bytes(codes), scales
 

@@ -25,9 +25,12 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     has `out` 0, and `lse` its sink or minus infinity. Rows of no sequence are not
     written.
 
-    Keys and values of a quantised cache are code times scale. Products are of
-    f16 or bf16, exactly the stored numbers; sums are f32, exponents and their
-    sums too. The weights `e^x_j` (times the scale of the value) are rounded to
+    Keys and values of a quantised cache are code times scale; those of a cache
+    of f8E4M3FN without scales are plain numbers, and i8 has scales. Products are
+    of f16 or bf16, exactly the stored numbers (where the granularity is no
+    multiple of 16, times their scale: keys as sums of two f16, values as one,
+    up to a power of two for each token); sums are f32, exponents and their sums
+    too. The weights `e^x_j` (times the scale of the value) are rounded to
     the type of the products. The result is within 2e-3 of the row's largest value
     of that of exact arithmetic, and the same in every run, with magnitudes of
     value scales below 2^-100 as 2^-100. `global_scale` multiplies every scale, but
@@ -57,7 +60,8 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     - `sinks` is `memref<Hq x f32>`, `lse` is `[T, Hq]` of f32, `workspace` is
       `memref<? x f32>`, `global_scale` is `memref<f32>` and needs scales.
     - `scale` (1 / sqrt(D) where it is not given) is positive, `softcap` too and at
-      most 1024, `window` is at least 1.
+      most 1024, `window` is at least 1 and at most the positions of the table,
+      where its type says how many pages a sequence has.
     - The policy is `assume` or `trap`.
 
     Example:
@@ -122,8 +126,8 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     entries name none. Where scales have block ids of their own, `scale_slots`
     says where the scales of these keys lie. Every query head reads every key.
 
-    A quantised cache has one scale a token (`granularity` is the head size),
-    which is found through the table of scales and is not negative; `global_scale`
+    A quantised cache has one scale a token (`granularity` is the head size; a
+    cache of f8E4M3FN without scales holds plain numbers), which is found through the table of scales and is not negative; `global_scale`
     multiplies every one of them. Products are of f16 (codes) or of the cache's
     dtype; sums, exponents and scales are f32. The result is as near to that of
     exact arithmetic as there, and the same in every run.
@@ -146,6 +150,7 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     - `q_scales` and `lse` are `[T, Hq]` of f32, `workspace` is `memref<? x f32>`,
       `global_scale` is `memref<f32>` and needs scales.
     - `scale` is positive; it is 1 / sqrt(D) where it is not given.
+    - A block has 128 threads: a `tuning` says no fewer.
     - The policy is `assume` or `trap`.
 
     Example:

@@ -52,14 +52,25 @@ using namespace mlir::kvcache;
 /// loaded while one is multiplied.
 static constexpr int64_t prefetchWords = 190;
 
-/// Scales of a token, times groups of rows, from which on there is one loop.
-static constexpr int64_t scalesOfOneLoop = 8;
+/// Scales of a token that products have, apart from those of elements.
+static int64_t scalesOf(PagedAttentionOp op) {
+  LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
+  return layout.isQuantized() && !ElementScales::suits(layout)
+             ? layout.getScaleSlots()
+             : 0;
+}
 
-/// Groups of eight rows of a block. Registers hold the sums of two of them for
-/// heads of up to 192 elements.
+/// Groups of eight rows of a block: two as far as registers hold their sums.
 static int64_t rowGroupsOf(PagedAttentionOp op) {
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
-  return op.getGroup() > 8 && layout.getHeadSize() <= 192 ? 2 : 1;
+  return op.getGroup() > 8 && layout.getHeadSize() <= 192 && scalesOf(op) <= 4
+             ? 2
+             : 1;
+}
+
+/// Whether products have so many scales that there is one loop of tiles.
+static bool hasManyScales(PagedAttentionOp op) {
+  return scalesOf(op) * rowGroupsOf(op) >= 8;
 }
 
 PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
@@ -181,12 +192,12 @@ SoftmaxState PagedAttentionKernel::walkEdges(Value first, Value before,
       arith.add(after, arith::SubIOp::create(*b, number, before)));
   Values pages = tiles->pages(tile);
   Values keys = tiles->load(Side::key, tile, pages, /*isInside=*/false);
-  Values values = tiles->load(Side::value, tile, pages, /*isInside=*/false);
   if (sharesScales)
     scales->loadEdge(tile);
   SmallVector<Values> scores =
       products->scores(keys, scalesOf(Side::key, keys));
   maskEdges(scores, tile);
+  Values values = tiles->load(Side::value, tile, pages, /*isInside=*/false);
   addValues(sums, values, scores);
   scf::YieldOp::create(*b, sums.flatten());
   b->setInsertionPointAfter(loop);
@@ -318,10 +329,7 @@ void PagedAttentionKernel::emit() {
                          ? scale / op.getSoftcap()->convertToDouble()
                          : scale * log2e,
                      numbers);
-  int64_t granules =
-      tiles->isQuantized() ? tiles->cutOf(Side::key).granules : 0;
-  walksOnce =
-      tiles->hasElementScales() || granules * rowGroups >= scalesOfOneLoop;
+  walksOnce = tiles->hasElementScales() || hasManyScales(op);
   prefetches = tiles->registers(Side::key) + tiles->registers(Side::value) +
                    rowGroups * (headSize / 4 + headSize / 8) <=
                prefetchWords;
@@ -372,9 +380,9 @@ LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
   tuning.threads =
       Warp::lanes * std::clamp<int64_t>(tuning.threads / Warp::lanes, 1, most);
   // Three blocks of 128 threads leave 168 registers for each: enough for heads
-  // of up to 128 elements.
+  // of up to 128 elements that have a few scales.
   if (tuning.blocksPerSM == 0 && tuning.threads == 128 && rows == 8 &&
-      layout.getHeadSize() <= 128)
+      layout.getHeadSize() <= 128 && !hasManyScales(op))
     tuning.blocksPerSM = 3;
   PagedAttentionKernel(host, op, tuning, /*sharesScales=*/false).emit();
   return success();

@@ -57,11 +57,9 @@ private:
   /// Takes a tile in, by its scores.
   void addValues(SoftmaxState &sums, ValueRange values,
                  SmallVector<Values> &scores);
-  /// Stores what piece `piece` is of row `inTile` of the tile, where there is
-  /// such a row.
+  /// Stores what `runs` are of row `inTile` of the tile, which is a row.
   void store(const QueryTile &rows, Value inTile, Value head, Value part,
-             const HeadPiece &piece, Value maximum, Value sum,
-             ArrayRef<Value> elements);
+             Value maximum, Value sum, ArrayRef<RowRun> runs);
   void storeOwn(const SoftmaxState &sums, const QueryTile &rows, Value head,
                 Value part);
   void merge(const SoftmaxState &sums, const QueryTile &rows, Value head,

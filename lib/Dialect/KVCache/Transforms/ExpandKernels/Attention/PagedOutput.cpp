@@ -11,23 +11,21 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
 
 void PagedAttentionKernel::store(const QueryTile &rows, Value inTile,
-                                 Value head, Value part, const HeadPiece &piece,
-                                 Value maximum, Value sum,
-                                 ArrayRef<Value> elements) {
+                                 Value head, Value part, Value maximum,
+                                 Value sum, ArrayRef<RowRun> runs) {
   Arith arith(*b);
   Value row = arith.add(rows.begin, inTile);
   Value token = arith.add(rows.firstRow, arith.toIndex(arith.div(row, group)));
   Value queryHead =
       arith.add(arith.mul(head, group), arith.toIndex(arith.rem(row, group)));
-  Value first = arith.add(arith.mul(warp->row, piece.perLane), piece.first);
-  Value isFirst = arith.equal(first, arith.i32(0));
-  results->store(*b, token, queryHead, part, maximum, sum,
-                 {RowRun{first, llvm::to_vector(elements)}}, isFirst);
+  Value isFirst = arith.equal(runs.front().first, arith.i32(0));
+  results->store(*b, token, queryHead, part, maximum, sum, runs, isFirst);
 }
 
 /// Of values of 8 bits a lane knows the maxima and weights of the rows whose
@@ -46,17 +44,19 @@ void PagedAttentionKernel::storeOwn(const SoftmaxState &sums,
     Value exists = arith.less(arith.add(rows.begin, inTile), rows.end);
     emitIf(*b, exists, [&] {
       int64_t firstStep = 0;
+      SmallVector<RowRun> runs;
       for (const HeadPiece &piece : tiles->cutOf(Side::value).pieces) {
-        Values elements;
+        Value first =
+            arith.add(arith.mul(warp->row, piece.perLane), piece.first);
+        RowRun &run = runs.emplace_back(RowRun{first, {}});
         for (int64_t element = 0; element < piece.perLane; ++element) {
           int64_t step = firstStep + element / 2;
-          elements.push_back(sums.output[g * perGroup + 4 * step +
-                                         2 * (element % 2) + inLane]);
+          run.elements.push_back(sums.output[g * perGroup + 4 * step +
+                                             2 * (element % 2) + inLane]);
         }
-        store(rows, inTile, head, part, piece, sums.maximum[place], weight,
-              elements);
         firstStep += piece.steps();
       }
+      store(rows, inTile, head, part, sums.maximum[place], weight, runs);
     });
   }
 }
@@ -93,8 +93,6 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
       put(weights[place], sumsAt, at);
     }
   });
-  Value columnRow[] = {arith.mul(warp->column, 2),
-                       arith.add(arith.mul(warp->column, 2), 1)};
 
   // Elements of a piece, a row and a group of rows are a unit: `perLane`
   // numbers of each lane, number after number.
@@ -116,33 +114,50 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
   }
   gpu::BarrierOp::create(*b);
 
-  at = 0;
-  int64_t unit = 0;
-  for (int64_t g = 0; g < rowGroups; ++g)
-    for (const HeadPiece &piece : cut.pieces)
-      for (int64_t i = 0; i < 2;
-           ++i, ++unit, at += piece.perLane * Warp::lanes) {
-        Value inTile = arith.add(columnRow[i], 8 * g);
-        Value row = arith.add(rows.begin, inTile);
-        Value isMine =
-            arith.both(arith.equal(warp->number, arith.i32(unit % warps)),
-                       arith.less(row, rows.end));
-        emitIf(*b, isMine, [&] {
-          auto ofWarps = [&](Value memory, Value first, int64_t perWarp) {
-            Values numbers;
-            for (int64_t w = 0; w < warps; ++w)
-              numbers.push_back(get(memory, arith.add(first, w * perWarp)));
-            return numbers;
-          };
-          SoftmaxMerge merge(*b, ofWarps(maximaAt, inTile, rowCount));
-          Value sum = merge.sum(ofWarps(sumsAt, inTile, rowCount));
-          Values elements;
-          for (int64_t element = 0; element < piece.perLane; ++element)
-            elements.push_back(merge.sum(ofWarps(
-                outputsAt, arith.add(warp->lane, at + element * Warp::lanes),
-                rowCount * headSize)));
-          store(rows, inTile, head, part, piece, merge.maximum(), sum,
-                elements);
-        });
-      }
+  // Warps share the units, in a loop over pieces of one size.
+  ArrayRef<HeadPiece> pieces = cut.pieces;
+  while (!pieces.empty()) {
+    HeadPiece like = pieces.front();
+    int64_t count = llvm::find_if(pieces,
+                                  [&](const HeadPiece &piece) {
+                                    return piece.perLane != like.perLane;
+                                  }) -
+                    pieces.begin();
+    pieces = pieces.drop_front(count);
+    auto loop = scf::ForOp::create(
+        *b, warp->number, arith.i32(rowGroups * count * 2), arith.i32(warps));
+    OpBuilder::InsertionGuard guard(*b);
+    b->setInsertionPointToStart(loop.getBody());
+    Value unit = loop.getInductionVar();
+    Value ofPiece = arith.rem(unit, 2 * count);
+    Value g = arith.div(unit, 2 * count), i = arith.rem(ofPiece, 2);
+    Value number = arith.div(ofPiece, 2);
+    Value inTile =
+        arith.add(arith.add(arith.mul(warp->column, 2), i), arith.mul(g, 8));
+    Value exists = arith.less(arith.add(rows.begin, inTile), rows.end);
+    emitIf(*b, exists, [&] {
+      auto ofWarps = [&](Value memory, Value first, int64_t perWarp) {
+        Values numbers;
+        for (int64_t w = 0; w < warps; ++w)
+          numbers.push_back(get(memory, arith.add(first, w * perWarp)));
+        return numbers;
+      };
+      SoftmaxMerge merge(*b, ofWarps(maximaAt, inTile, rowCount));
+      Value sum = merge.sum(ofWarps(sumsAt, inTile, rowCount));
+      // Before a piece lie the elements of eight rows that come before it.
+      Value outputs =
+          arith.add(arith.add(warp->lane, arith.mul(g, 8 * headSize)),
+                    arith.add(arith.mul(ofPiece, like.perLane * Warp::lanes),
+                              8 * like.first));
+      Value first = arith.add(arith.add(arith.mul(warp->row, like.perLane),
+                                        arith.mul(number, like.span())),
+                              like.first);
+      RowRun run{first, {}};
+      for (int64_t element = 0; element < like.perLane; ++element)
+        run.elements.push_back(merge.sum(
+            ofWarps(outputsAt, arith.add(outputs, element * Warp::lanes),
+                    rowCount * headSize)));
+      store(rows, inTile, head, part, merge.maximum(), sum, run);
+    });
+  }
 }

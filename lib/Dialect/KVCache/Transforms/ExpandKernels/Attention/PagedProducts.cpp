@@ -191,18 +191,20 @@ PagedProducts::Values PagedProducts::valueFragment(const LoadedValues &loaded,
 void PagedProducts::addValues(MutableArrayRef<Value> sums,
                               const LoadedValues &values,
                               ArrayRef<SmallVector<Values>> weights) {
-  SmallVector<OutputTile> ofGranules;
-  for (ArrayRef<Values> ofGranule : weights)
-    ofGranules.emplace_back(b, scoreLanes, product, /*transposed=*/true,
-                            ofGranule);
   const HeadCut &cut = tiles.cutOf(Side::value);
   int64_t sumsPerGroup = sums.size() / scoreLanes.rowGroups, at = 0;
-  for (auto [number, piece] : llvm::enumerate(cut.pieces))
+  std::optional<OutputTile> tile;
+  for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
+    // Of one granule at a time, for fewer registers.
+    int64_t granule = weights.size() == 1 ? 0 : cut.granuleOf(piece);
+    if (number == 0 || cut.granuleOf(cut.pieces[number - 1]) < granule)
+      tile.emplace(b, scoreLanes, product, /*transposed=*/true,
+                   weights[granule]);
     for (int64_t step = 0; step < piece.steps(); ++step, at += 4) {
       Values fragment = valueFragment(values, number, step);
       for (int64_t rows = 0; rows < scoreLanes.rowGroups; ++rows)
-        ofGranules[ofGranules.size() == 1 ? 0 : cut.granuleOf(piece)].add(
-            sums.slice(rows * sumsPerGroup + at, 4), rows, /*step=*/0,
-            fragment);
+        tile->add(sums.slice(rows * sumsPerGroup + at, 4), rows, /*step=*/0,
+                  fragment);
     }
+  }
 }
