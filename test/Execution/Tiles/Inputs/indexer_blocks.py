@@ -2,7 +2,7 @@
 """What the building blocks of the indexer must give, by NumPy."""
 import numpy as np
 
-from attention_blocks import Cache, Words
+from attention_caches import Cache, Words
 from block_runner import COLUMN, E4M3, ROW, floats, require
 from pool_layout import PoolLayout
 

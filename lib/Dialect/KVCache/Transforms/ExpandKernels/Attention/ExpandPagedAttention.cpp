@@ -60,10 +60,13 @@ static int64_t scalesOf(PagedAttentionOp op) {
              : 0;
 }
 
-/// Groups of eight rows of a block: two as far as registers hold their sums.
+/// Groups of eight rows of a block: two as far as registers hold their sums
+/// beside scales.
 static int64_t rowGroupsOf(PagedAttentionOp op) {
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
-  return op.getGroup() > 8 && layout.getHeadSize() <= 192 && scalesOf(op) <= 4
+  int64_t mostElements = ElementScales::suits(layout) ? 128 : 192;
+  return op.getGroup() > 8 && layout.getHeadSize() <= mostElements &&
+                 scalesOf(op) <= 4
              ? 2
              : 1;
 }
