@@ -109,6 +109,26 @@ func.func @odd(%k: !kvcache.cache<key, #small>, %q: memref<?x3x48xf8E4M3FN>, %w:
 
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
 
+// Queries of which the host does not know the alignment: one kernel reads them by
+// vectors and by codes.
+// CHECK-LABEL: gpu.module @slices_indexer_scores {
+// CHECK-COUNT-2: vector.load {{.*}} {alignment = 16 : i64} : memref<16xf8E4M3FN>, vector<16xf8E4M3FN>
+// CHECK: } else {
+// CHECK-COUNT-32: vector.load {{.*}} : memref<16xf8E4M3FN>, vector<1xf8E4M3FN>
+// CHECK-LABEL: func.func @slices(
+// CHECK-COUNT-1: gpu.launch_func @slices_indexer_scores::
+// CHECK-NOT: gpu.launch_func
+func.func @slices(%k: !kvcache.cache<key, #mla>, %q: memref<?x64x128xf8E4M3FN, strided<[?, ?, 1], offset: ?>>, %w: memref<?x64xf32>, %o: memref<?xi32>,
+                  %s: memref<?x?xf32>) {
+  kvcache.indexer_scores queries(%q, %w : memref<?x64x128xf8E4M3FN, strided<[?, ?, 1], offset: ?>>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #mla>)
+      offsets(%o : memref<?xi32>) into(%s : memref<?x?xf32>)
+  return
+}
+
+// -----
+
+#mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
+
 // The most heads and candidates: what threads share is more than is static, and the
 // launch asks for it.
 // CHECK-LABEL: gpu.module @most_indexer_topk {

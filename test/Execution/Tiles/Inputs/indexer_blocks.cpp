@@ -68,7 +68,28 @@ struct ScoreKind {
   TileOrder order;
   OutOfRange policy;
   bool isAlone;
+  /// Whether queries are the first elements of longer rows, of which the type
+  /// tells nothing.
+  bool isSlice;
 };
+
+/// The first `size` elements of rows of heads, on the host.
+Value slice(ImplicitLocOpBuilder &host, Value rows, int64_t size) {
+  auto type = cast<MemRefType>(rows.getType());
+  auto number = [&](int64_t n) -> OpFoldResult { return host.getIndexAttr(n); };
+  SmallVector<OpFoldResult> zeros(3, number(0)), ones(3, number(1));
+  SmallVector<OpFoldResult> sizes = {sizeOf(host, rows, 0),
+                                     number(type.getDimSize(1)), number(size)};
+  Value part = memref::SubViewOp::create(host, rows, zeros, sizes, ones);
+  constexpr int64_t dynamic = ShapedType::kDynamic;
+  auto layout = StridedLayoutAttr::get(host.getContext(), /*offset=*/dynamic,
+                                       {dynamic, dynamic, 1});
+  return memref::CastOp::create(
+      host,
+      MemRefType::get({dynamic, type.getDimSize(1), size},
+                      type.getElementType(), layout),
+      part);
+}
 
 /// Words: the row. After `in` and `out` main has queries, their weights,
 /// offsets and what multiplies scales. Gives the tokens that the row sees, then
@@ -76,11 +97,14 @@ struct ScoreKind {
 Values emitScoreTiles(Kernel &kernel, ValueRange in, const ScoreKind &kind) {
   Arith &arith = kernel.arith;
   ValueRange arguments = kernel.arguments;
-  ScoreInputs inputs = {arguments[0],   arguments[1], kernel.keys,
+  Value queries = arguments[0];
+  int64_t size = kvcache::getLayout(kernel.keys.getType()).getHeadSize();
+  if (kind.isSlice)
+    queries = slice(kernel.builder.hostBuilder(), queries, size);
+  ScoreInputs inputs = {queries,        arguments[1], kernel.keys,
                         arguments[2],   arguments[3], kind.policy,
                         /*causal=*/true};
-  ScoreTiles tiles(kernel.builder, inputs, kind.warps, /*alignment=*/16,
-                   kind.isAlone);
+  ScoreTiles tiles(kernel.builder, inputs, kind.warps, kind.isAlone);
   Value live = tiles.begin(arith.toIndex(in[0]), arith.index(1 << 20));
   tiles.stage();
   Values result = tiles.forTiles(
@@ -157,11 +181,15 @@ void tiles::addIndexerBlocks(SmallVectorImpl<BuildingBlock> &blocks) {
            return emitScoreTiles(kernel, in, kind);
          }});
   };
-  scores("key-scores-by-warp", {/*warps=*/2, /*turns=*/5, TileOrder::byWarp,
-                                OutOfRange::skip, /*isAlone=*/false});
+  scores("key-scores-by-warp",
+         {/*warps=*/2, /*turns=*/5, TileOrder::byWarp, OutOfRange::skip,
+          /*isAlone=*/false, /*isSlice=*/false});
   scores("key-scores-by-warpgroup",
          {/*warps=*/4, /*turns=*/3, TileOrder::rising, OutOfRange::assume,
-          /*isAlone=*/true});
+          /*isAlone=*/true, /*isSlice=*/false});
+  scores("key-scores-of-slices",
+         {/*warps=*/1, /*turns=*/10, TileOrder::rising, OutOfRange::assume,
+          /*isAlone=*/true, /*isSlice=*/true});
   auto candidates = [&](StringRef name, CandidatesKind kind) {
     blocks.push_back({name, kind.threads, 1, [=](Kernel &kernel, ValueRange) {
                         return emitCandidates(kernel, kind);

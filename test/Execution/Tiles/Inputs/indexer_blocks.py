@@ -80,11 +80,12 @@ def check_blocks(run):
         require(run.block, f"a block of {start}", got.T == want)
 
 
-def check_scores(page_size, head_size, counts, warps, turns, by_warp):
+def check_scores(page_size, head_size, counts, warps, turns, by_warp, pitches=(0,)):
     """Keys of a page that does not exist, where tiles are by warp; one is NaN.
     `counts` are of heads: with weights in registers, and with more than there is
-    room for."""
-    def check_heads(run, heads):
+    room for. `pitches` are from row to row of queries, where these are of more than a
+    head."""
+    def check_heads(run, heads, pitch):
         random = np.random.default_rng(15)
         cache = Cache(keys_layout(page_size, head_size), own_table=True, length=300)
         lengths = cache.case.inputs["cache_lengths"]
@@ -92,7 +93,8 @@ def check_scores(page_size, head_size, counts, warps, turns, by_warp):
         no_number = 70
         cache.pools.put("codes", cache.rows(cache.table, 1, np.array([no_number])), 0, 1,
                         np.full((1, 1, head_size), 0x7F, np.uint8))
-        q = (2 * random.standard_normal((5, heads, head_size))).astype(E4M3)
+        rows = (2 * random.standard_normal((5, heads, pitch or head_size))).astype(E4M3)
+        q = rows[..., :head_size]
         weights = random.standard_normal((5, heads)).astype(np.float32)
         offsets, row, factor = np.array([0, 1, 5], np.uint32), 2, np.float32(-0.3)
         live = 290 + 2
@@ -105,7 +107,7 @@ def check_scores(page_size, head_size, counts, warps, turns, by_warp):
             cache.table[1, 100 // page_size] = 0xFFFFFFFF
 
         def extend(text):
-            text.argument("q", q.view(np.uint8), "f8E4M3FN", static_dims=2)
+            text.argument("q", rows.view(np.uint8), "f8E4M3FN", static_dims=2)
             text.argument("weights", weights, "f32", static_dims=1)
             text.argument("offsets", offsets, "u32", static_dims=0)
             text.argument("global_scale", np.array(factor), "f32")
@@ -129,7 +131,8 @@ def check_scores(page_size, head_size, counts, warps, turns, by_warp):
                 require(run.block, f"a score of {heads} heads",
                         np.where(at == no_number, np.isnan(got), right))
 
-    return lambda run: [check_heads(run, heads) for heads in counts]
+    return lambda run: [check_heads(run, heads, pitch) for heads in counts
+                        for pitch in pitches]
 
 
 def check_candidates(k, threads, span):
@@ -163,6 +166,7 @@ CHECKS = {
     "blocks-of-pages": check_blocks,
     "key-scores-by-warp": check_scores(16, 96, (33, 97), 2, 5, True),
     "key-scores-by-warpgroup": check_scores(64, 128, (64, 128), 4, 3, False),
+    "key-scores-of-slices": check_scores(32, 112, (9,), 1, 10, False, (128, 120, 113)),
     "candidates": check_candidates(100, 64, 50),
     "candidates-beside-queries": check_candidates(2048, 128, 2**16),
 }

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Destinations.h"
-#include "../RowUnits.h"
 #include "ExpandIndexer.h"
 #include "TokenRows.h"
 
@@ -20,9 +19,9 @@ using namespace mlir::kvcache;
 
 /// A block has a stretch of the keys of one row, and each of its warps a part
 /// of that.
-static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
-                       const ScoreInputs &inputs, Value scores, Tuning tuning,
-                       int64_t alignment) {
+void mlir::kvcache::expandScores(ImplicitLocOpBuilder &host, Operation *op,
+                                 const ScoreInputs &inputs, Value scores,
+                                 Tuning tuning) {
   int64_t warps = std::max<int64_t>(1, tuning.threads / Warp::lanes);
   int64_t perBlock = warps * tuning.chunks;
   constexpr int64_t tokens = ScoreTiles::tokens;
@@ -37,7 +36,7 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
                         tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
-  ScoreTiles tiles(builder, inputs, warps, alignment, /*isAlone=*/true);
+  ScoreTiles tiles(builder, inputs, warps, /*isAlone=*/true);
   Tensor out = builder.takeTensor(scores, /*readOnly=*/false);
   Value most = builder.take(columns), perRow = builder.take(hostPerRow);
   Value blocks = onHost.mul(sizeOf(host, scores, 0), hostPerRow);
@@ -77,14 +76,6 @@ static void emitScores(ImplicitLocOpBuilder &host, Operation *op,
     storeAt(loop.getInductionVar(), lowest);
   }
   builder.launch(blocks);
-}
-
-void mlir::kvcache::expandScores(ImplicitLocOpBuilder &host, Operation *op,
-                                 const ScoreInputs &inputs, Value scores,
-                                 Tuning tuning) {
-  emitForAlignment(host, {inputs.queries}, [&](int64_t alignment) {
-    emitScores(host, op, inputs, scores, tuning, alignment);
-  });
 }
 
 LogicalResult mlir::kvcache::expandIndexerScores(IndexerScoresOp op,

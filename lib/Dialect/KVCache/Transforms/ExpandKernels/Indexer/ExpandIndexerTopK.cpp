@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Destinations.h"
-#include "../RowUnits.h"
 #include "ExpandIndexer.h"
 #include "TokenRows.h"
 
@@ -70,7 +69,7 @@ static int64_t getK(IndexerTopKOp op) {
 /// Scores keys and keeps the best of a row or, with a workspace, of a part of
 /// one.
 static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
-                      int64_t threads, Tuning tuning, int64_t alignment) {
+                      int64_t threads, Tuning tuning) {
   ScoreInputs inputs = ScoreInputs::of(op);
   int64_t warps = threads / Warp::lanes;
   SmallVector<Value> results = {op.getIndices()};
@@ -86,7 +85,7 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
                         tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
-  ScoreTiles tiles(builder, inputs, warps, alignment, /*isAlone=*/false);
+  ScoreTiles tiles(builder, inputs, warps, /*isAlone=*/false);
   Candidates candidates(
       builder, getK(op), threads, threads,
       ScoreTiles::sharedBytes(inputs.heads(), inputs.layout().getHeadSize()));
@@ -195,9 +194,7 @@ LogicalResult mlir::kvcache::expandIndexerTopK(IndexerTopKOp op,
     return success();
   }
   int64_t threads = getBlockThreads(forScores.threads);
-  emitForAlignment(host, {op.getQueries()}, [&](int64_t alignment) {
-    emitFused(host, op, threads, forScores, alignment);
-  });
+  emitFused(host, op, threads, forScores);
   if (op.getWorkspace())
     emitMerge(host, op, getBlockThreads(forBest.threads), forBest.maxBlocks);
   return success();

@@ -8,6 +8,7 @@
 
 #include "../ControlFlow.h"
 #include "../Destinations.h"
+#include "../RowUnits.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
 #include "../Tiles/Wgmma.h"
@@ -46,7 +47,7 @@ int64_t ScoreTiles::sharedBytes(int64_t heads, int64_t headSize) {
 }
 
 ScoreTiles::ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs,
-                       int64_t warps, int64_t alignment, bool isAlone)
+                       int64_t warps, bool isAlone)
     : b(builder.body()), inputs(inputs), layout(inputs.layout()), warps(warps),
       headSize(layout.getHeadSize()),
       tilesAtOnce(isAlone ? mostTilesInRegisters : mostTilesInRegisters / 2),
@@ -54,7 +55,7 @@ ScoreTiles::ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs,
   cache = builder.take(inputs.source);
   keys.emplace(b, warp, cache, inputs.policy);
   offsets = builder.takeList(inputs.offsets);
-  queries.emplace(builder, inputs.queries, b.getF16Type(), alignment);
+  takeQueries(builder);
   weights = builder.takeTensor(inputs.weights, /*readOnly=*/true);
   globalScale = builder.takeNumber(inputs.globalScale);
   int64_t heads = 8 * numTiles();
@@ -62,6 +63,25 @@ ScoreTiles::ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs,
   sharedWeights = builder.shareMemory(b.getF32Type(), heads, 16);
   if (warps % warpgroup == 0)
     hasWgmma = HasWgmmaOp::create(b, b.getI1Type());
+}
+
+void ScoreTiles::takeQueries(KernelBuilder &builder) {
+  Value tensor = inputs.queries;
+  queries.emplace(builder, tensor, b.getF16Type());
+  for (int64_t bytes = maxAccessBytes; bytes > 1; bytes /= 2) {
+    std::optional<bool> known = areRowsAligned({tensor}, bytes);
+    if (known && !*known)
+      continue;
+    if (known)
+      return;
+    alignedQueries.emplace(builder, tensor, b.getF16Type(), bytes);
+    ImplicitLocOpBuilder &host = builder.hostBuilder();
+    Value aligned =
+        Arith(host).toIndex(emitAreRowsAligned(host, {tensor}, bytes));
+    Arith arith(b);
+    areAligned = arith.equal(builder.take(aligned), arith.index(1));
+    return;
+  }
 }
 
 void ScoreTiles::require(ImplicitLocOpBuilder &host, const ScoreInputs &inputs,
@@ -99,21 +119,26 @@ void ScoreTiles::stage() {
   auto forHeadTile = [&](Value number) {
     Value head = arith.add(arith.mul(number, 8), warp.row);
     SmallVector<Value> words;
-    auto read = [&] {
+    SmallVector<Type> types(headSize / 16, b.getI32Type());
+    auto readBy = [&](QueryRows &queries) {
       SmallVector<Value> result;
-      Value place = queries->at(row, arith.toIndex(head));
+      Value place = queries.at(row, arith.toIndex(head));
       forStretches(headSize, [&](int64_t first, int64_t bytes) {
         llvm::append_range(
             result,
-            queries->load(
-                place, arith.add(arith.mul(warp.column, bytes), first), bytes));
+            queries.load(place, arith.add(arith.mul(warp.column, bytes), first),
+                         bytes));
       });
       return result;
+    };
+    auto read = [&] {
+      return emitIfElse(
+          b, areAligned, types, [&] { return readBy(*alignedQueries); },
+          [&] { return readBy(*queries); });
     };
     if (heads % 8 == 0) {
       words = read();
     } else {
-      SmallVector<Type> types(headSize / 16, b.getI32Type());
       words = emitIfElse(b, arith.less(head, arith.i32(heads)), types, read,
                          [&] { return emitZeros(b, types); });
     }

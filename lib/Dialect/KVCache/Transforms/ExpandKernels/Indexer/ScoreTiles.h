@@ -50,10 +50,9 @@ public:
   /// Tokens of a tile, which a warp scores at once.
   static constexpr int64_t tokens = KeyTiles::tokens;
 
-  /// Rows and heads of the queries start at multiples of `alignment` bytes.
   /// Where the kernel does more than this, fewer registers are taken.
   ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs, int64_t warps,
-             int64_t alignment, bool isAlone);
+             bool isAlone);
 
   /// Bytes of shared memory that the query takes.
   static int64_t sharedBytes(int64_t heads, int64_t headSize);
@@ -82,6 +81,7 @@ public:
 
 private:
   static constexpr int64_t groups = KeyTiles::groups;
+  void takeQueries(KernelBuilder &builder);
   /// The score of the lane's token, of the keys and the token's scale.
   Value score(ArrayRef<SmallVector<Value>> keys, Value scale);
   /// Registers of pairs of f16, from the words of a key or a query.
@@ -113,7 +113,10 @@ private:
   /// Whether there is wgmma (i1); null where the block is no warpgroups.
   Value hasWgmma;
   Value cache, offsets;
-  std::optional<QueryRows> queries;
+  /// By accesses that types allow, and by wider ones, where the host finds rows
+  /// to be `areAligned` (i1; null where types tell).
+  std::optional<QueryRows> queries, alignedQueries;
+  Value areAligned;
   Tensor weights;
   Value sharedQueries, sharedWeights;
   /// f32; null where there is none.
