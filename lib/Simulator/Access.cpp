@@ -25,7 +25,7 @@ static const char *spaceName(Space space) {
   }
 }
 
-static const char *modeName(AccessMode mode) {
+const char *ptxsim::modeName(AccessMode mode) {
   return mode == AccessMode::Read    ? "read"
          : mode == AccessMode::Write ? "write"
                                      : "atomic access";

@@ -212,7 +212,6 @@ void ptxsim::clusterArriveHandler(Warp &warp, const Inst &inst, uint32_t mask) {
   size_t index = warpInCluster(warp);
   cluster.clusterArrivedLanes[index] |= mask;
   // A relaxed arrival orders what a fence before it has.
-  noteClusterBarrier(warp, /*releases=*/!(inst.flags & BarrierRelaxed));
   if (inst.flags & BarrierRelaxed)
     releaseFenced(cluster.clusterReleased, warp, mask);
   else
@@ -280,7 +279,6 @@ bool ptxsim::releaseClusterBarrier(Cluster &cluster) {
       warp.numGroups = kept;
       for (unsigned k = 0; k < n; ++k)
         putGroup(warp, pcs[k], masks[k]);
-      noteClusterBarrier(warp, /*releases=*/false);
       acquireFrom(cluster.clusterReleased, warp, waited);
       warp.meet(waited);
     }

@@ -194,17 +194,13 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
     launch.globalProxy->access(warp, inst, lane, allocation, address, bytes,
                                mode);
   if (launch.globalRaces) {
-    bool strong = isStrong(warp, inst, mode);
-    if (strong)
-      noteStrong(warp, inst, lane);
-    raceGlobal(warp, inst, lane, allocation, address, bytes, mode);
-    // A flag there may order accesses to shared memory. Most atomics are none.
-    if (strong && !warp.asynchronous && mode != AccessMode::Write &&
-        !warp.block->cluster->places.empty())
-      observe(warp, inst, lane, address);
-    if (strong && !warp.asynchronous && mode != AccessMode::Read &&
-        (inst.flags & AccessRelease || warp.clock->fenced[lane]))
-      publish(warp, inst, lane, address);
+    bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode);
+    if (passesOn && mode != AccessMode::Write)
+      observeGlobal(warp, inst, lane, address);
+    launch.globalRaces->access(warp, inst, lane, allocation, address, bytes,
+                               mode);
+    if (passesOn && mode != AccessMode::Read)
+      publishGlobal(warp, inst, lane, address, mode);
   }
   if (!allocation.shadow)
     return;

@@ -4,28 +4,37 @@
 #ifndef KVCACHE_LIB_SIMULATOR_CHECKS_H
 #define KVCACHE_LIB_SIMULATOR_CHECKS_H
 
+#include "GlobalRaces.h"
 #include "Handlers.h"
 #include "Proxy.h"
-#include "RaceSignals.h"
 #include "State.h"
 
 namespace ptxsim {
 
 struct PendingCopy;
 
-/// The last accesses to a word (or byte) of shared memory, by threads counted
-/// through the cluster.
+/// Reads of a place by lanes of a warp (or for its group) in one epoch.
+struct SharedReads {
+  /// 0: none.
+  uint32_t epoch = 0;
+  /// Of the last.
+  uint32_t pc = 0;
+  uint32_t lanes = 0;
+  /// Counted through the cluster.
+  uint16_t warp = 0;
+  bool strong = false;
+};
+
+/// The last accesses to a word (or byte) of shared memory.
 struct RaceCell {
   uint32_t writeEpoch = 0, writePc = 0;
-  /// Two readers since the last write that are not ordered: of more, weak ones
-  /// rather than strong ones, the first, and the latest.
-  uint32_t readEpoch[2] = {0, 0};
-  uint32_t readPc[2] = {0, 0};
-  uint16_t readThread[2] = {0, 0};
+  /// Counted through the cluster.
   uint16_t writeThread = 0;
-  uint8_t writeStrong = 0;
-  /// A bit for each.
-  uint8_t readStrong = 0;
+  bool writeStrong = false;
+  /// The reads since: the first that nothing orders, and where there are more a
+  /// list of SharedShadow's, by its index and one.
+  uint32_t moreReads = 0;
+  SharedReads reads;
 };
 
 /// What is known of a block's shared memory.
@@ -40,6 +49,9 @@ struct SharedShadow {
   /// Per 4-byte word; a word accessed in parts uses its byte cells.
   std::vector<RaceCell> words, bytes;
   std::vector<uint8_t> split;
+  /// What cells refer to, and which of these none does.
+  std::vector<std::vector<SharedReads>> moreReads;
+  std::vector<uint32_t> unusedReads;
   /// Per warp; empty without the race check.
   std::vector<WarpClock> clocks;
   /// Per warp group: of what its wgmma read.
@@ -132,9 +144,6 @@ inline bool isStrong(const Warp &warp, const Inst &inst, AccessMode mode) {
 }
 void raceShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                 uint32_t offset, unsigned bytes, AccessMode mode);
-void raceGlobal(Warp &warp, const Inst &inst, unsigned lane,
-                const Allocation &allocation, uint64_t address, unsigned bytes,
-                AccessMode mode);
 /// The cells of an allocation, null if it has none yet.
 void *raceCells(Warp &warp, const Allocation &allocation);
 /// An asynchronous copy that a lane issues will write this: what others do
@@ -144,88 +153,6 @@ void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,
 /// What a lane has waited for: a write of its own.
 void raceWaited(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                 uint32_t offset, unsigned bytes);
-/// A strong access or a fence, which other blocks may observe; an arrival at or
-/// a wait for a barrier that other blocks of the cluster use.
-void noteStrong(Warp &warp, const Inst &inst, unsigned lane);
-void noteFence(Warp &warp, const Inst &inst);
-void noteClusterBarrier(Warp &warp, bool releases);
-/// A block has ended.
-void noteEnd(Block &block);
-
-/// Accesses of blocks to global memory, for one launch.
-class GlobalRaces {
-public:
-  GlobalRaces(bool byByte, Dim3 grid, Dim3 cluster)
-      : unit(byByte ? 1 : 4), grid(grid), cluster(cluster),
-        hasClusters(cluster.x * cluster.y * cluster.z > 1) {}
-  ~GlobalRaces();
-  /// The allocation is about to go.
-  void forget(const Allocation &allocation);
-  /// passesChecks for accesses of one size.
-  template <unsigned Bytes>
-  bool passesFor(const AccessRange &range, uint32_t mask,
-                 const uint64_t *addresses, uint64_t disp, uint32_t self,
-                 bool isRead, bool initialised);
-
-private:
-  friend void *raceCells(Warp &, const Allocation &);
-  static constexpr uint32_t severalBlocks = ~0u;
-  friend void raceGlobal(Warp &, const Inst &, unsigned, const Allocation &,
-                         uint64_t, unsigned, AccessMode);
-  friend void noteStrong(Warp &, const Inst &, unsigned);
-  friend void noteClusterBarrier(Warp &, bool);
-  friend void noteFence(Warp &, const Inst &);
-  friend void noteEnd(Block &);
-  struct Cell {
-    /// Block number plus one; ~0: several blocks.
-    uint32_t writer, writeTime, reader, readTime;
-  };
-  struct Shadow {
-    Cell *cells;
-    size_t bytes;
-  };
-  /// Marks the times of strong accesses.
-  static constexpr uint32_t strongBit = 0x80000000;
-  uint32_t stamp(bool strong) const {
-    return strong ? strongTime | strongBit : clock;
-  }
-  /// The time of a signal. Once there are no more, all accesses are forgotten.
-  uint32_t tick() {
-    if (clock == strongBit - 1)
-      restart();
-    return clock++;
-  }
-  void restart();
-  bool ordered(uint32_t block, uint32_t time, bool wasStrong,
-               uint32_t now) const;
-  bool sameCluster(uint32_t a, uint32_t b) const;
-  void signal(uint32_t block, bool releases, bool toDevice);
-  bool conflict(Cell &cell, bool isRead, bool strong, bool sameValue,
-                uint32_t self, uint32_t &other);
-
-  const unsigned unit;
-  const Dim3 grid, cluster;
-  const bool hasClusters;
-  uint32_t clock = 1;
-  /// Of the strong access being made: before its own signal if that releases
-  /// it.
-  uint32_t strongTime = 1;
-  /// The lanes of an instruction signal once: those behind this one, while the
-  /// clock stands.
-  struct {
-    const Warp *warp = nullptr;
-    const Inst *inst = nullptr;
-    unsigned lane = 0;
-    uint32_t clock = 0;
-  } signaller;
-  std::map<const Allocation *, Shadow> shadows;
-  /// The shadow of the last access.
-  const Allocation *lastAllocation = nullptr;
-  Cell *lastCells = nullptr;
-  /// The former between the blocks of clusters.
-  BlockSignals clusterSignals, deviceSignals;
-};
-
 } // namespace ptxsim
 
 #endif // KVCACHE_LIB_SIMULATOR_CHECKS_H

@@ -79,7 +79,7 @@ void ptxsim::resetClocks(Cluster &cluster) {
       uint32_t epoch = warp.clock->epoch + 1;
       VectorClock seen = std::move(warp.clock->seen);
       *warp.clock = WarpClock();
-      warp.clock->epoch = epoch;
+      warp.clock->epoch = warp.clock->firstEpoch = epoch;
       seen.reset(clockSize(block));
       warp.clock->seen = std::move(seen);
     }
@@ -145,11 +145,12 @@ static void passOnAll(VectorClock &clock, const Warp &warp, uint32_t lanes) {
     clock.raise(warpInCluster(warp), warp.clock->epoch);
 }
 
-/// With what each has done up to its last fence; nothing without one.
+/// With what each has done up to its last fence of a scope; nothing without
+/// one.
 static void passOnFenced(VectorClock &clock, const Warp &warp, uint32_t lanes,
-                         const uint32_t *fenced) {
+                         Scope scope) {
   for (uint32_t m = lanes; m; m &= m - 1) {
-    uint32_t epoch = fenced[__builtin_ctz(m)];
+    uint32_t epoch = warp.clock->fenced[scope][__builtin_ctz(m)];
     if (!epoch)
       continue;
     passOn(clock, warp, m & -m);
@@ -171,7 +172,7 @@ void ptxsim::releaseTo(VectorClock &clock, Warp &warp, uint32_t lanes) {
 
 void ptxsim::releaseFenced(VectorClock &clock, Warp &warp, uint32_t lanes) {
   if (warp.clock)
-    passOnFenced(clock, warp, lanes, warp.clock->fencedWide);
+    passOnFenced(clock, warp, lanes, ClusterScope);
 }
 
 void ptxsim::acquireFrom(const VectorClock &clock, Warp &warp, uint32_t lanes) {
@@ -207,9 +208,9 @@ static void releaseAt(Released &to, Warp &warp, uint32_t lanes, bool isWide) {
 static void releaseFencedAt(Released &to, Warp &warp, uint32_t lanes,
                             bool isWide) {
   VectorClock &own = ownClock(to, warp);
-  passOnFenced(own, warp, lanes, warp.clock->fenced);
+  passOnFenced(own, warp, lanes, BlockScope);
   if (isWide && &own != &to.wide)
-    passOnFenced(to.wide, warp, lanes, warp.clock->fencedWide);
+    passOnFenced(to.wide, warp, lanes, ClusterScope);
 }
 
 /// What an access observes, for the lane's next fence or at once.
@@ -223,9 +224,9 @@ static void take(Released &from, Warp &warp, uint32_t lanes, bool isWide,
       acquireFrom(from.wide, warp, lanes);
     return;
   }
-  warp.clock->observed.add(lanes, own);
+  warp.clock->observed[BlockScope].add(lanes, own);
   if (others)
-    warp.clock->observedWide.add(lanes, from.wide);
+    warp.clock->observed[ClusterScope].add(lanes, from.wide);
 }
 
 void ptxsim::arriveClock(Warp &warp, const Inst &inst, uint32_t lanes,
@@ -234,8 +235,6 @@ void ptxsim::arriveClock(Warp &warp, const Inst &inst, uint32_t lanes,
     return;
   Released &to = warp.block->cluster->places.at(barrier).arriving;
   bool isWide = !(inst.flags & MbarrierOfBlock);
-  if (isWide)
-    noteClusterBarrier(warp, /*releases=*/!(inst.flags & MbarrierRelaxed));
   if (inst.flags & MbarrierRelaxed)
     releaseFencedAt(to, warp, lanes, isWide);
   else
@@ -245,7 +244,7 @@ void ptxsim::arriveClock(Warp &warp, const Inst &inst, uint32_t lanes,
 void ptxsim::completeClock(Warp &warp, uint64_t barrier) {
   if (!warp.clock)
     return;
-  ReleasePlaces::Place *place = warp.block->cluster->places.find(barrier);
+  ReleasePlace *place = warp.block->cluster->places.find(barrier);
   if (!place)
     return;
   place->released.join(place->arriving);
@@ -256,52 +255,137 @@ void ptxsim::waitClock(Warp &warp, const Inst &inst, uint32_t lanes,
                        uint64_t barrier) {
   if (!warp.clock)
     return;
-  if (!(inst.flags & MbarrierOfBlock))
-    noteClusterBarrier(warp, /*releases=*/false);
-  if (ReleasePlaces::Place *place = warp.block->cluster->places.find(barrier))
+  if (ReleasePlace *place = warp.block->cluster->places.find(barrier))
     take(place->released, warp, lanes, !(inst.flags & MbarrierOfBlock),
          !(inst.flags & MbarrierRelaxed));
 }
 
+// Strong accesses and fences
+// ---------------------------------------------------------------------
+
 void ptxsim::observe(Warp &warp, const Inst &inst, unsigned lane,
                      uint64_t address) {
   // Most atomics pass nothing on.
-  if (ReleasePlaces::Place *place = warp.block->cluster->places.find(address))
-    take(place->released, warp, 1u << lane, !(inst.flags & AccessOfBlock),
+  if (ReleasePlace *place = warp.block->cluster->places.find(address))
+    take(place->released, warp, 1u << lane, scopeOf(inst) != BlockScope,
          inst.flags & AccessAcquire);
 }
 
+/// What a place takes over from a strong access: a store replaces what others
+/// have released there, an atomic adds to it.
+template <typename Place, typename PassOn>
+static void passOnAt(PlaceTable<Place> &places, uint64_t address,
+                     AccessMode mode, const Warp &warp, unsigned lane,
+                     bool releases, PassOn passOn) {
+  Place *place = releases         ? &places.at(address)
+                 : places.empty() ? nullptr
+                                  : places.find(address);
+  if (!place)
+    return;
+  uint64_t self = (warp.block->linear << 5 | warp.index) << 5 | lane;
+  if (mode == AccessMode::Write && places.isAlone(address) &&
+      (releases || !place->releaser.mayBe(self + 1)))
+    *place = Place();
+  if (!releases)
+    return;
+  passOn(*place);
+  place->releaser.add(self + 1);
+}
+
 void ptxsim::publish(Warp &warp, const Inst &inst, unsigned lane,
-                     uint64_t address) {
-  bool isWide = !(inst.flags & AccessOfBlock);
-  ReleasePlaces &places = warp.block->cluster->places;
-  if (inst.flags & AccessRelease) {
-    releaseAt(places.at(address).released, warp, 1u << lane, isWide);
+                     uint64_t address, AccessMode mode) {
+  bool isWide = scopeOf(inst) != BlockScope;
+  bool releases = inst.flags & AccessRelease;
+  passOnAt(warp.block->cluster->places, address, mode, warp, lane,
+           releases || warp.clock->fenced[BlockScope][lane],
+           [&](ReleasePlace &place) {
+             if (releases)
+               releaseAt(place.released, warp, 1u << lane, isWide);
+             else
+               releaseFencedAt(place.released, warp, 1u << lane, isWide);
+           });
+  if (releases)
     endRelease(warp);
-  } else if (warp.clock->fenced[lane]) {
-    releaseFencedAt(places.at(address).released, warp, 1u << lane, isWide);
+}
+
+void ptxsim::observeGlobal(Warp &warp, const Inst &inst, unsigned lane,
+                           uint64_t address) {
+  observe(warp, inst, lane, address);
+  PlaceTable<GridPlace> &places = warp.block->launch->globalRaces->places;
+  if (places.empty())
+    return;
+  GridPlace *place = places.find(address);
+  if (!place || place->released.empty())
+    return;
+  WarpClock &clock = *warp.clock;
+  VectorClock taken;
+  // What the cluster itself has released, or has come back to it through
+  // others, orders its shared memory, too: for that the access must acquire.
+  if (const WarpEpochs *own =
+          place->released.find(uint32_t(warp.block->cluster->number))) {
+    static_cast<WarpEpochs &>(taken) = *own;
+    if (scopeOf(inst) != DeviceScope)
+      taken.grid = place->released;
+    if (inst.flags & AccessAcquire)
+      acquireFrom(taken, warp, 1u << lane);
+    else
+      clock.observed[scopeOf(inst)].add(1u << lane, taken);
   }
+  if (scopeOf(inst) != DeviceScope || clock.seen.grid.isSame(place->released))
+    return;
+  taken.reset(clock.seen.size());
+  taken.grid = place->released;
+  acquireFrom(taken, warp, 1u << lane);
+}
+
+void ptxsim::publishGlobal(Warp &warp, const Inst &inst, unsigned lane,
+                           uint64_t address, AccessMode mode) {
+  bool releases = inst.flags & AccessRelease;
+  bool passesOn = scopeOf(inst) == DeviceScope &&
+                  (releases || warp.clock->fenced[DeviceScope][lane]);
+  Cluster &cluster = *warp.block->cluster;
+  passOnAt(warp.block->launch->globalRaces->places, address, mode, warp, lane,
+           passesOn, [&](GridPlace &place) {
+             VectorClock passed;
+             if (releases)
+               passOnAll(passed, warp, 1u << lane);
+             else
+               passOnFenced(passed, warp, 1u << lane, DeviceScope);
+             // An atomic has observed what was there.
+             if (mode == AccessMode::Atomic || place.released.empty())
+               place.released = passed.grid;
+             else
+               place.released.join(passed.grid);
+             place.released.join(uint32_t(cluster.number), passed);
+           });
+  if (!passesOn) {
+    publish(warp, inst, lane, address, mode);
+    return;
+  }
+  // Narrower scopes find it there, too.
+  passOnAt(cluster.places, address, mode, warp, lane, false,
+           [](ReleasePlace &) {});
+  if (releases)
+    endRelease(warp);
 }
 
 void ptxsim::fenceHandler(Warp &warp, const Inst &inst, uint32_t mask) {
   if (!warp.clock)
     return;
-  noteFence(warp, inst);
   WarpClock &clock = *warp.clock;
-  bool isWide = inst.flags & FenceCluster;
+  unsigned widest = inst.flags & FenceDevice    ? DeviceScope
+                    : inst.flags & FenceCluster ? ClusterScope
+                                                : BlockScope;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = unsigned(__builtin_ctz(m));
-    clock.fenced[lane] = clock.epoch;
-    if (isWide)
-      clock.fencedWide[lane] = clock.epoch;
     VectorClock taken;
-    clock.observed.joinTo(taken, 1u << lane);
-    if (isWide)
-      clock.observedWide.joinTo(taken, 1u << lane);
+    for (unsigned scope = BlockScope; scope <= widest; ++scope) {
+      clock.fenced[scope][lane] = clock.epoch;
+      clock.observed[scope].joinTo(taken, 1u << lane);
+    }
     acquireFrom(taken, warp, 1u << lane);
   }
   ++clock.epoch;
-  clock.observed.drop(mask);
-  if (isWide)
-    clock.observedWide.drop(mask);
+  for (unsigned scope = BlockScope; scope <= widest; ++scope)
+    clock.observed[scope].drop(mask);
 }

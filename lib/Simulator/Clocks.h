@@ -5,6 +5,7 @@
 #ifndef KVCACHE_LIB_SIMULATOR_CLOCKS_H
 #define KVCACHE_LIB_SIMULATOR_CLOCKS_H
 
+#include "Handlers.h"
 #include "State.h"
 
 namespace ptxsim {
@@ -32,9 +33,20 @@ void waitClock(Warp &warp, const Inst &inst, uint32_t lanes, uint64_t barrier);
 void endRelease(Warp &warp);
 
 /// What a strong access of a lane observes, before it, and what it lets others
-/// observe, behind it.
+/// observe, behind it: of shared memory, or of global memory.
 void observe(Warp &warp, const Inst &inst, unsigned lane, uint64_t address);
-void publish(Warp &warp, const Inst &inst, unsigned lane, uint64_t address);
+void publish(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
+             AccessMode mode);
+void observeGlobal(Warp &warp, const Inst &inst, unsigned lane,
+                   uint64_t address);
+void publishGlobal(Warp &warp, const Inst &inst, unsigned lane,
+                   uint64_t address, AccessMode mode);
+/// Of a strong load, store or atomic.
+inline Scope scopeOf(const Inst &inst) {
+  return inst.flags & AccessOfBlock     ? BlockScope
+         : inst.flags & AccessOfCluster ? ClusterScope
+                                        : DeviceScope;
+}
 
 /// Inst::flags of a fence: which other threads may observe it.
 enum : uint8_t { FenceCluster = 1, FenceDevice = 2 };

@@ -15,6 +15,11 @@ Dim3 ptxsim::threadIndex(const Launch &launch, uint32_t thread) {
           thread / block.x / block.y};
 }
 
+std::string ptxsim::triple(const Dim3 &index) {
+  return "(" + std::to_string(index.x) + "," + std::to_string(index.y) + "," +
+         std::to_string(index.z) + ")";
+}
+
 std::string ptxsim::instructionText(const Program &program, const Inst &inst) {
   std::string out;
   bool space = false;
@@ -102,6 +107,26 @@ std::string ptxsim::describeAddress(Warp &warp, unsigned lane, uint64_t address,
   }
 }
 
+/// Of a Report or its other access.
+template <typename Access>
+static void setPlace(Access &access, const Program &program, uint32_t pc) {
+  const InstInfo &info = program.info[pc];
+  access.ptxLine = info.line;
+  access.ptxText = instructionText(program, program.code[pc]);
+  auto place = [&](uint32_t file, uint32_t line, uint32_t column) {
+    SourceLocation source;
+    const std::vector<std::string> &files = program.module->files;
+    if (line && file < files.size())
+      source.file = files[file];
+    source.line = line;
+    source.column = column;
+    return source;
+  };
+  const ast::Location &at = info.location;
+  access.source = place(at.file, at.line, at.column);
+  access.caller = place(at.callFile, at.callLine, at.callColumn);
+}
+
 Report *ptxsim::addFinding(Warp &warp, const Inst &inst, unsigned lane,
                            Tool tool, std::string_view kind) {
   Worker &worker = *warp.worker;
@@ -124,22 +149,15 @@ Report *ptxsim::addFinding(Warp &warp, const Inst &inst, unsigned lane,
   report.kernel = launch.kernelName;
   report.block = warp.block->index;
   report.thread = threadIndex(launch, warp.index * 32 + lane);
-  const InstInfo &info = program.info[pc];
-  report.ptxLine = info.line;
-  report.ptxText = instructionText(program, inst);
-  auto place = [&](uint32_t file, uint32_t line, uint32_t column) {
-    SourceLocation source;
-    const std::vector<std::string> &files = program.module->files;
-    if (line && file < files.size())
-      source.file = files[file];
-    source.line = line;
-    source.column = column;
-    return source;
-  };
-  const ast::Location &at = info.location;
-  report.source = place(at.file, at.line, at.column);
-  report.caller = place(at.callFile, at.callLine, at.callColumn);
+  setPlace(report, program, pc);
   return &report;
+}
+
+void ptxsim::setOther(Report &report, const Launch &launch, const Dim3 &block,
+                      uint32_t thread, uint32_t pc) {
+  report.other.block = block;
+  report.other.thread = threadIndex(launch, thread);
+  setPlace(report.other, *launch.program, pc);
 }
 
 void ptxsim::report(Warp &warp, const Inst &inst, unsigned lane, Tool tool,

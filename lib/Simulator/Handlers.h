@@ -28,6 +28,9 @@ void decodeCvtPack(Statement &statement);
 
 enum class AccessMode : uint8_t { Read, Write, Atomic };
 
+/// "read", "write" or "atomic access".
+const char *modeName(AccessMode mode);
+
 /// Flags of loads and stores, in Inst::flags.
 enum : uint8_t {
   AccessSigned = 1,

@@ -220,8 +220,7 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   unsigned threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
   if (options.tools & RaceCheck)
-    launch.globalRaces = std::make_unique<GlobalRaces>(
-        program->accessesBytes, launch.config.grid, launch.clusterDim);
+    launch.globalRaces = std::make_unique<GlobalRaces>(program->accessesBytes);
   if (options.tools & SyncCheck && program->asyncReadsGlobal &&
       program->writesGlobal)
     launch.globalProxy = std::make_unique<GlobalProxy>();

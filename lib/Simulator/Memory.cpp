@@ -32,6 +32,14 @@ void ptxsim::unmapMemory(void *pointer, size_t bytes) {
     munmap(pointer, bytes);
 }
 
+void ptxsim::clearMemory(void *pointer, size_t bytes) {
+  void *p =
+      mmap(pointer, bytes, PROT_READ | PROT_WRITE,
+           MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    memset(pointer, 0, bytes);
+}
+
 // AllocationTable
 // ---------------------------------------------------------------
 

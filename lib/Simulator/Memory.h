@@ -54,6 +54,8 @@ std::string hex(uint64_t value);
 /// Maps anonymous memory that costs nothing until touched; null on failure.
 void *mapMemory(size_t bytes, bool accessible = true);
 void unmapMemory(void *pointer, size_t bytes);
+/// Makes mapped memory zero, and as cheap as new.
+void clearMemory(void *pointer, size_t bytes);
 
 class MemoryManager {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kvcache/Simulator/Report.h"
 #include "Json.h"
-#include "Memory.h"
+#include "State.h"
 
 using namespace ptxsim;
 
@@ -42,11 +42,6 @@ Result<uint32_t> ptxsim::parseTools(std::string_view list) {
   return mask;
 }
 
-static std::string triple(const Dim3 &d) {
-  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," +
-         std::to_string(d.z) + ")";
-}
-
 static std::string place(const SourceLocation &source) {
   return source.file + ":" + std::to_string(source.line) + ":" +
          std::to_string(source.column);
@@ -67,11 +62,29 @@ std::string Report::text() const {
       out += " is " + nearest;
     out += "\n";
   }
-  if (!detail.empty())
-    out += "    " + detail + "\n";
+  if (other.ptxLine) {
+    out += "    the other access is at ptx line " +
+           std::to_string(other.ptxLine) + ": " + other.ptxText + "\n";
+    if (other.source.known())
+      out += "        source " + place(other.source) + "\n";
+    if (other.caller.known())
+      out += "        inlined at " + place(other.caller) + "\n";
+  }
   if (count > 1)
     out += "    " + std::to_string(count) + " times in all\n";
   return out;
+}
+
+static void addPlaces(JsonObject &object, const SourceLocation &source,
+                      const SourceLocation &caller) {
+  if (source.known())
+    object.field("file", source.file)
+        .field("line", source.line)
+        .field("column", source.column);
+  if (caller.known())
+    object.field("caller_file", caller.file)
+        .field("caller_line", caller.line)
+        .field("caller_column", caller.column);
 }
 
 static std::string tripleJson(const Dim3 &d) {
@@ -89,18 +102,18 @@ std::string Report::json() const {
       .raw("thread", tripleJson(thread))
       .field("ptx_line", ptxLine)
       .field("ptx", ptxText);
-  if (source.known())
-    object.field("file", source.file)
-        .field("line", source.line)
-        .field("column", source.column);
-  if (caller.known())
-    object.field("caller_file", caller.file)
-        .field("caller_line", caller.line)
-        .field("caller_column", caller.column);
+  addPlaces(object, source, caller);
   if (hasAddress)
     object.field("address", hex(address)).field("nearest", nearest);
-  if (!detail.empty())
-    object.field("detail", detail);
+  if (other.ptxLine) {
+    JsonObject access;
+    access.raw("block", tripleJson(other.block))
+        .raw("thread", tripleJson(other.thread))
+        .field("ptx_line", other.ptxLine)
+        .field("ptx", other.ptxText);
+    addPlaces(access, other.source, other.caller);
+    object.raw("other", access.str());
+  }
   return object.field("count", count).str();
 }
 

@@ -370,6 +370,7 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
   Dim3 origin = {uint32_t(number % clustersX) * dim.x,
                  uint32_t(number / clustersX % clustersY) * dim.y,
                  uint32_t(number / clustersX / clustersY) * dim.z};
+  cluster.number = number;
   cluster.done = false;
   cluster.idleRounds = 0;
   cluster.stalledRounds = 0;
@@ -441,10 +442,8 @@ bool Runner::round(Cluster &cluster) {
 }
 
 void Runner::finish(Cluster &cluster) {
-  for (Block &block : cluster.blocks) {
+  for (Block &block : cluster.blocks)
     finishAsync(block);
-    noteEnd(block);
-  }
   launch.blocksDone.fetch_add(launch.clusterBlocks, std::memory_order_relaxed);
 }
 

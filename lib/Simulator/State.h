@@ -91,6 +91,8 @@ struct Block {
 struct Cluster {
   std::vector<Block> blocks;
   uint64_t firstBlock = 0;
+  /// Counted through the grid.
+  uint64_t number = 0;
   bool done = false;
   /// Rounds in which every warp only waited or used up its turn.
   unsigned idleRounds = 0;
@@ -110,7 +112,7 @@ struct Cluster {
   /// For the race check: what these have released, and what strong accesses
   /// and mbarriers have.
   VectorClock clusterReleased;
-  ReleasePlaces places;
+  PlaceTable<ReleasePlace> places;
   uint64_t instructions = 0;
 };
 
@@ -209,6 +211,8 @@ struct Launch {
 // Findings (Findings.cpp)
 // ------------------------------------------------------
 
+/// As in (0,0,0).
+std::string triple(const Dim3 &index);
 /// Counts an occurrence; gives the report to fill in if it is the first of its
 /// place and kind.
 Report *addFinding(Warp &warp, const Inst &inst, unsigned lane, Tool tool,
@@ -228,6 +232,10 @@ std::string describeAddress(Warp &warp, unsigned lane, uint64_t address,
 std::string nearestLocal(uint64_t offset,
                          const std::vector<LocalVariable> &variables);
 Dim3 threadIndex(const Launch &launch, uint32_t thread);
+/// Names the other of two accesses that a report is about: by a thread of a
+/// block, counted.
+void setOther(Report &report, const Launch &launch, const Dim3 &block,
+              uint32_t thread, uint32_t pc);
 std::string instructionText(const Program &program, const Inst &inst);
 
 // Execution (Execute.cpp)

@@ -1,55 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vector clocks of the threads of a cluster, for the race check. What happened
-// is dated by epochs of its warp. Nearly always all lanes of a warp have been
-// seen up to one epoch; where some have been seen further they are listed.
+// What warps have seen and what places of memory pass on, for the race check.
 #ifndef KVCACHE_LIB_SIMULATOR_VECTORCLOCK_H
 #define KVCACHE_LIB_SIMULATOR_VECTORCLOCK_H
 
-#include "Inst.h"
+#include "GridClock.h"
 
 #include <unordered_map>
 #include <vector>
 
 namespace ptxsim {
 
-/// Warps are counted through the cluster. A clock of no warps has seen nothing.
-class VectorClock {
+/// What has been seen of the own cluster, and of all clusters of the grid by
+/// what passes from one to another. Nothing of the own cluster: nothing at all.
+class VectorClock : public WarpEpochs {
 public:
-  /// Nothing has been seen.
-  void reset(size_t numWarps);
-  bool empty() const { return all.empty(); }
-  size_t size() const { return all.size(); }
-  /// Whether an epoch of a lane has been seen the end of.
-  PTXSIM_INLINE bool covers(unsigned warp, unsigned lane,
-                            uint32_t epoch) const {
-    return epoch <= all[warp] ||
-           (!some.empty() && coversSome(warp, lane, epoch));
+  void reset(size_t numWarps) {
+    WarpEpochs::reset(numWarps);
+    grid = GridClock();
   }
-  /// All lanes of a warp up to an epoch.
-  PTXSIM_INLINE void raise(unsigned warp, uint32_t epoch) {
-    if (epoch > all[warp])
-      all[warp] = epoch;
-    if (!some.empty())
-      prune();
+  void join(const VectorClock &other) {
+    WarpEpochs::join(other);
+    grid.join(other.grid);
   }
-  /// Some of its lanes; `counted` are those that make up all.
-  void raise(unsigned warp, uint32_t lanes, uint32_t counted, uint32_t epoch);
-  /// What another clock has seen as well.
-  void join(const VectorClock &other);
 
-private:
-  struct LaneEpochs {
-    unsigned warp;
-    uint32_t epochs[32];
-  };
-  bool coversSome(unsigned warp, unsigned lane, uint32_t epoch) const;
-  uint32_t *epochsOf(unsigned warp);
-  void prune();
-
-  std::vector<uint32_t> all;
-  /// Warps of which a lane has been seen beyond `all`.
-  std::vector<LaneEpochs> some;
+  GridClock grid;
 };
 
 /// What only some lanes of a warp have seen: clocks by masks of lanes.
@@ -63,6 +38,15 @@ public:
     for (unsigned k = 0; k < used; ++k)
       if (views[k].lanes >> seer & 1 &&
           views[k].clock.covers(warp, lane, epoch))
+        return true;
+    return false;
+  }
+  /// The same of another cluster.
+  bool coversGrid(unsigned seer, uint32_t cluster, unsigned warp, unsigned lane,
+                  uint32_t epoch) const {
+    for (unsigned k = 0; k < used; ++k)
+      if (views[k].lanes >> seer & 1 &&
+          views[k].clock.grid.covers(cluster, warp, lane, epoch))
         return true;
     return false;
   }
@@ -84,22 +68,25 @@ private:
   unsigned used = 0;
 };
 
+/// Who may observe what is released, and what is released to whom.
+enum Scope : unsigned { BlockScope, ClusterScope, DeviceScope, numScopes };
+
 /// What a warp has seen.
 struct WarpClock {
-  /// Of what it does now.
-  uint32_t epoch = 1;
+  /// Of what it does now, and of what it did first since its block began.
+  uint32_t epoch = 1, firstEpoch = 1;
   /// All its lanes have seen, and what some have since the warp last met.
   VectorClock seen;
   LaneViews views;
-  /// What strong accesses have observed, for the lane's next fence: of the
-  /// block or wider.
-  LaneViews observed, observedWide;
-  /// Lanes that have accessed shared memory since all last met: once they have
-  /// exited they meet nobody any more.
+  /// What strong accesses have observed, for the lane's next fence of a scope.
+  LaneViews observed[numScopes];
+  /// Lanes that have accessed memory since all last met: once they have exited
+  /// they meet nobody any more.
   uint32_t touched = 0;
-  /// Per lane: the epoch its last fence has ended, and the last that other
-  /// blocks may observe; 0 for none.
-  uint32_t fenced[32] = {}, fencedWide[32] = {};
+  /// Per lane: the epoch that its last fence of a scope has ended; 0 for none.
+  uint32_t fenced[numScopes][32] = {};
+  /// Its last segment among those of GlobalRaces.
+  uint32_t segment = 0, segmentEpoch = 0, segmentGeneration = 0;
 };
 
 /// What has been released at a place: to every block of the cluster, and to
@@ -112,25 +99,64 @@ struct Released {
   void join(const Released &other);
 };
 
-/// Places of memory that strong accesses have released something at, and
-/// mbarriers.
-class ReleasePlaces {
+/// What is kept of places in memory, by their addresses. Of very many places
+/// some share an entry: that may hide a race but not invent one.
+template <typename T> class PlaceTable {
 public:
-  struct Place {
-    Released released;
-    /// By arrivals of the current phase of an mbarrier.
-    Released arriving;
-  };
-  /// Shared addresses with their block, or global ones, of which few are told
-  /// apart: that may hide a race but not invent one.
-  Place *find(uint64_t address);
-  Place &at(uint64_t address);
+  /// Null if there is nothing.
+  T *find(uint64_t address) {
+    auto it = places.find(keyOf(address));
+    return it == places.end() ? nullptr : &it->second;
+  }
+  T &at(uint64_t address) { return places[keyOf(address)]; }
+  /// Whether the entry of a place is that of no other.
+  bool isAlone(uint64_t address) const { return keyOf(address) == address; }
   bool empty() const { return places.empty(); }
   void clear() { places.clear(); }
 
 private:
-  static uint64_t keyOf(uint64_t address);
-  std::unordered_map<uint64_t, Place> places;
+  static constexpr size_t maxAlone = size_t(1) << 16;
+  static constexpr uint64_t numShared = 4096;
+  uint64_t keyOf(uint64_t address) const {
+    if (places.size() < maxAlone || places.count(address))
+      return address;
+    // Of no memory.
+    return ~(address / 4 % numShared);
+  }
+
+  std::unordered_map<uint64_t, T> places;
+};
+
+/// Who has released something at a place: a thread, or several.
+struct Releaser {
+  uint64_t thread = 0;
+
+  void add(uint64_t other) {
+    thread = thread == 0 || thread == other ? other : several;
+  }
+  /// Whether a strong store of a thread goes on with what has been released:
+  /// not unless the thread may have released it.
+  bool mayBe(uint64_t other) const {
+    return thread == other || thread == several;
+  }
+
+private:
+  static constexpr uint64_t several = ~uint64_t(0);
+};
+
+/// A place that strong accesses of a cluster have released something at, or an
+/// mbarrier.
+struct ReleasePlace {
+  Released released;
+  Releaser releaser;
+  /// By arrivals of the current phase of an mbarrier.
+  Released arriving;
+};
+
+/// A place in global memory and what has been released there to the device.
+struct GridPlace {
+  GridClock released;
+  Releaser releaser;
 };
 
 } // namespace ptxsim

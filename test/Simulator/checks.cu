@@ -43,7 +43,7 @@
 // RUN: not ptxsim %t.ptx --kernel blocks --grid 4 --block 32 \
 // RUN:   --tool racecheck --arg out:-=s32[1] 2>&1 | \
 // RUN:   FileCheck %s --check-prefix=BLOCKS
-// BLOCKS: racecheck: write of global memory races with an access by block
+// BLOCKS: racecheck: write of global memory races with a {{read|write}} by thread ({{[0-9]+}},0,0) of block
 //
 // RUN: not ptxsim %t.ptx --kernel misaligned --grid 1 --block 1 \
 // RUN:   --tool memcheck --arg out:-=s32[4] 2>&1 | \

@@ -41,6 +41,16 @@ struct SourceLocation {
   bool known() const { return line != 0; }
 };
 
+/// An access that another one is about; there is none if `ptxLine` is 0. The
+/// fields are those of a Report.
+struct OtherAccess {
+  Dim3 block{0, 0, 0};
+  Dim3 thread{0, 0, 0};
+  uint32_t ptxLine = 0;
+  std::string ptxText;
+  SourceLocation source, caller;
+};
+
 /// One finding: the first occurrence at its place, and how many there were.
 struct Report {
   /// The tool whose finding it is; errors every launch detects (an access that
@@ -66,8 +76,8 @@ struct Report {
   /// The address against the nearest allocation, e.g. "4 bytes past the end of
   /// 'pool' (4096 bytes at 0x7f...)"; empty where there is no address.
   std::string nearest;
-  /// Further detail, e.g. the other access of a race.
-  std::string detail;
+  /// The access that one of a race races with.
+  OtherAccess other;
   uint64_t count = 1;
 
   /// A few lines of text in compute-sanitizer's manner, final newline included.

@@ -14,9 +14,9 @@ class Out:
 
 
 class Launch:
-    def __init__(self, grid, block, arguments, check, uninitialised=()):
+    def __init__(self, grid, block, arguments, check, uninitialised=(), cluster="1"):
         self.grid, self.block, self.arguments = grid, block, arguments
-        self.check, self.uninitialised = check, uninitialised
+        self.check, self.uninitialised, self.cluster = check, uninitialised, cluster
 
 
 def same(want, tolerance=0.0):
@@ -213,6 +213,49 @@ LAUNCHES["turns"] = Launch(
     "3", "32", [Out("s32[1]", zero=True), Out("s32[1]", zero=True), Out("s32[3]")],
     lambda text, turn, *rest: same([sum(range(90)), 87, 88, 89])(
         text, np.concatenate(rest)))
+
+LAUNCHES["relay"] = Launch(
+    "4", "64", [Out("s32[64]"), Out("s32[1]", zero=True), Out("s32[64]")],
+    same(5 * np.arange(64)[::-1]), cluster="2")
+LAUNCHES["two_flags"] = Launch(
+    "2", "32", [Out("s32[32]"), Out("s32[2]", zero=True), Out("s32[32]")],
+    same(7 * np.arange(32)[::-1]))
+LAUNCHES["own_block"] = Launch(
+    "2", "64", [Out("s32[64]"), Out("s32[1]", zero=True), Out("s32[64]")],
+    same(np.arange(64, 0, -1)))
+LAUNCHES["four_readers"] = Launch(
+    "5", "32", [Out("s32[1]", zero=True), Out("s32[1]", zero=True), Out("s32[4]")],
+    same([0, 0, 0, 0]))
+LAUNCHES["four_warps"] = Launch("1", "160", [Out("s32[4]")], same([3, 3, 3, 3]))
+x = integers(-1000, 1000, 6, 64)
+LAUNCHES["tickets"] = Launch(
+    "6", "64", [x, Out("s32[6]"), Out("s32[1]", zero=True), Out("s32[1]", zero=True)],
+    same([x.sum()]))
+x = integers(-1000, 1000, 9, 32)
+LAUNCHES["look_back"] = Launch(
+    "9", "32", [x, Out("s32[9]", zero=True), Out("s32[9]"), Out("s32[9]"), Out("s32[9]")],
+    same(np.cumsum(x.sum(1)) - x.sum(1)))
+LAUNCHES["ticket_lock"] = Launch(
+    "4", "32", [Out("s32[1]", zero=True), Out("s32[1]", zero=True),
+                Out("s32[1]", zero=True)], same([5 * (1 + 2 + 3 + 4)]))
+LAUNCHES["pass_on"] = Launch(
+    "3", "32", [Out("s32[1]"), Out("s32[2]", zero=True), Out("s32[1]")], same([11]))
+x = integers(-1000, 1000, 3, 32)
+LAUNCHES["swaps"] = Launch("3", "32", [x, Out("s32[1]", zero=True)], same([x.sum()]))
+
+steps = np.zeros(96, np.int32)
+steps[40] = 1
+x = steps.copy()
+for _ in range(4):
+    x = x + np.roll(x, 1) + np.roll(x, -1)
+
+
+def check_steps(text, b, arrived, x=x):
+    assert arrived[0] == 12, arrived
+
+
+LAUNCHES["grid_steps"] = Launch(
+    "3", "32", [steps, Out("s32[96]"), Out("s32[1]", zero=True)], check_steps)
 
 
 def core_matrices(x):

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The race check in global memory, between the blocks of a launch.
+#ifndef KVCACHE_LIB_SIMULATOR_GLOBALRACES_H
+#define KVCACHE_LIB_SIMULATOR_GLOBALRACES_H
+
+#include "Handlers.h"
+#include "State.h"
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace ptxsim {
+
+/// The accesses of blocks to global memory, for one launch. Each is kept with
+/// its thread and epoch (Clocks.cpp); those of one block are not compared.
+class GlobalRaces {
+public:
+  explicit GlobalRaces(bool byByte);
+  ~GlobalRaces();
+  /// The allocation is about to go.
+  void forget(const Allocation &allocation);
+  /// The cells of an allocation, null if it is not the one accessed last.
+  void *cellsOf(const Allocation &allocation) const {
+    return lastAllocation == &allocation ? lastCells : nullptr;
+  }
+  /// Compares an access of a lane with those before it, and records it.
+  void access(Warp &warp, const Inst &inst, unsigned lane,
+              const Allocation &allocation, uint64_t address, unsigned bytes,
+              AccessMode mode);
+  /// passesChecks for accesses of one size.
+  template <unsigned Bytes>
+  bool passesFor(Warp &warp, const Inst &inst, uint32_t mask,
+                 const uint64_t *addresses, uint64_t disp, bool isRead,
+                 bool initialised);
+
+  /// What is released to the device.
+  PlaceTable<GridPlace> places;
+
+private:
+  /// What a warp did in an epoch. They count up from 1; those of the block that
+  /// has come last are the last.
+  struct Segment {
+    uint32_t block, cluster, epoch;
+    /// Counted through the cluster.
+    uint32_t warp;
+  };
+  /// Who accessed a cell: segment 0 for nobody. `site` has the instruction, the
+  /// lane, and whom the access is strong to.
+  struct Access {
+    uint32_t segment, site;
+    bool operator==(const Access &other) const {
+      return segment == other.segment && site == other.site;
+    }
+  };
+  /// The last write, and the reads since: one, or a set of `isSet`.
+  struct Cell {
+    Access writer, reader;
+  };
+  static constexpr uint32_t isSet = 0x80000000;
+  /// More readers that nothing orders are not kept.
+  static constexpr unsigned maxReaders = 12;
+  struct ReadSet {
+    unsigned count = 0;
+    Access readers[maxReaders];
+    bool operator==(const ReadSet &other) const {
+      return count == other.count &&
+             std::equal(readers, readers + count, other.readers);
+    }
+  };
+  struct Shadow {
+    Cell *cells;
+    size_t bytes;
+  };
+  struct AddedReader {
+    Access to{0, 0}, added{0, 0}, result{0, 0};
+  };
+
+  static Access accessBy(uint32_t segment, uint32_t pc, unsigned lane,
+                         unsigned strength) {
+    return {segment, pc << 8 | strength << 5 | lane};
+  }
+  static unsigned laneOf(Access access) { return access.site & 31; }
+  static unsigned strengthOf(Access access) { return access.site >> 5 & 3; }
+  static uint32_t pcOf(Access access) { return access.site >> 8; }
+  /// Certainly nobody, or one thread of the block that has come last.
+  bool isOwn(uint32_t segment) const {
+    return segment == 0 || int32_t(segment) >= int32_t(firstOfBlock);
+  }
+  uint32_t segmentOf(Warp &warp);
+  uint32_t newSegment(const Warp &warp, uint32_t epoch);
+  bool useCells(Warp &warp, const Allocation &allocation);
+  bool isOrdered(const Warp &warp, unsigned lane, Access before) const;
+  bool bothStrong(const Warp &warp, Access now, Access before) const;
+  /// Null, or an access that races.
+  const Access *visit(Cell &cell, const Warp &warp, unsigned lane, Access now,
+                      bool isRead, bool sameValue, bool &otherWrote);
+  void addReader(Access &reader, const Warp &warp, unsigned lane, Access added);
+  /// The set of what reads a cell, be it one.
+  ReadSet readersOf(Access reader) const;
+  Access setOf(const ReadSet &readers, Access otherwise);
+  void restart();
+
+  const unsigned unit;
+  std::map<const Allocation *, Shadow> shadows;
+  /// The shadow of the last access.
+  const Allocation *lastAllocation = nullptr;
+  Cell *lastCells = nullptr;
+  Access clash{0, 0};
+
+  std::vector<Segment> segments;
+  uint32_t lastBlock = ~0u, firstOfBlock = 1;
+  /// Of the last asynchronous read: by whom, and its segment.
+  const Warp *lastAsync = nullptr;
+  uint32_t asyncSegment = 0;
+  /// Counts the restarts.
+  uint32_t generation = 1;
+
+  std::vector<ReadSet> sets;
+  std::unordered_map<uint64_t, uint32_t> setsByHash;
+  std::vector<AddedReader> addedReaders;
+};
+
+} // namespace ptxsim
+
+#endif // KVCACHE_LIB_SIMULATOR_GLOBALRACES_H
