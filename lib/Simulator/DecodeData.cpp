@@ -84,6 +84,7 @@ void decodeMov(Statement &s) {
       s.inst.dst = s.dst(0, type);
       s.inst.dstWidth = wide ? 8 : 4;
       s.inst.imm = high ? 32 : 0;
+      s.builder.program->readsClock = true;
       s.emit(InstClass::Move, fn);
       return;
     }

@@ -96,16 +96,21 @@ void ptxsim::packHandler(Warp &w, const Inst &i, uint32_t mask) {
 /// A clock that only needs to go forwards: it counts instructions. Inst::imm:
 /// bits left out below.
 void ptxsim::clockHandler(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t now = ++w.worker->clock >> i.imm;
+  if (!w.block->cluster->clocksStand)
+    ++w.worker->clock;
+  uint64_t now = w.worker->clock >> i.imm;
   forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
 }
 
 void ptxsim::globalTimerHandler(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t now =
-      uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                   std::chrono::steady_clock::now().time_since_epoch())
-                   .count()) >>
-      i.imm;
+  Worker &worker = *w.worker;
+  if (!w.block->cluster->clocksStand)
+    worker.timer =
+        worker.timerAhead +
+        uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::steady_clock::now().time_since_epoch())
+                     .count());
+  uint64_t now = worker.timer >> i.imm;
   forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
 }
 

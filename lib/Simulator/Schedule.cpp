@@ -7,6 +7,7 @@
 #include "Checks.h"
 #include "Clocks.h"
 #include "Handlers.h"
+#include "Spins.h"
 #include "Stack.h"
 #include "State.h"
 
@@ -21,10 +22,10 @@ using namespace ptxsim;
 
 /// Instructions a warp may issue before the next one runs.
 static constexpr uint64_t turnBudget = 200000;
+/// The same in a cluster that all but spins.
+static constexpr uint64_t watchedBudget = 20000;
 /// Rounds without an event after which another cluster gets its chance.
 static constexpr unsigned idleRoundsAllowed = 4;
-/// Waiting of everyone that changes no memory is for ever if it takes longer.
-static constexpr std::chrono::seconds longestWait(2);
 static constexpr size_t maxResidentBytes = size_t(1) << 30;
 
 Block::Block() = default;
@@ -66,10 +67,10 @@ private:
   uint64_t instructionsLeft();
   size_t residentBytes() const;
   uint64_t modifications() const;
-  uint64_t stateOf(const Cluster &cluster) const;
-  /// A cluster is back in a state it has been in, and nothing has written in
-  /// between: it spins. True if so does everything else.
-  bool spinsForever(Cluster &cluster);
+  /// Whether every cluster here spins.
+  bool allSpin() const;
+  /// No other worker has anything left to run.
+  bool isLast() const;
 
   Launch &launch;
   Worker &worker;
@@ -105,68 +106,18 @@ uint64_t Runner::modifications() const {
   return sum;
 }
 
-uint64_t Runner::stateOf(const Cluster &cluster) const {
-  uint64_t hash = 0x9e3779b97f4a7c15;
-  auto mix = [&](const char *bytes, size_t size) {
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-      uint64_t word;
-      memcpy(&word, bytes + i, 8);
-      hash = (hash ^ word) * 0xff51afd7ed558ccd;
-      hash ^= hash >> 29;
-    }
-  };
-  for (const Block &block : cluster.blocks) {
-    for (const Warp &warp : block.warps) {
-      if (!warp.live)
-        continue;
-      mix(warp.regs, program.registerBytes);
-      for (unsigned g = 0; g < warp.numGroups; ++g) {
-        uint64_t place[2] = {uint64_t(warp.groups[g].pc) << 32 |
-                                 warp.groups[g].mask,
-                             uint64_t(warp.groups[g].state)};
-        mix(reinterpret_cast<const char *>(place), sizeof place);
-      }
-    }
-    mix(block.shared.data(), block.shared.size());
-    mix(block.local.data(), block.local.size());
-    for (const ThreadStack &stack : block.stacks) {
-      mix(stack.bytes.data(), stack.top);
-      mix(stack.saved.data(), stack.saved.size());
-    }
-  }
-  return hash;
-}
-
-bool Runner::spinsForever(Cluster &cluster) {
+bool Runner::allSpin() const {
   uint64_t now = modifications();
-  // Few rounds are no news; the state is costly to look at.
-  if (++cluster.stalledRounds < 8)
-    return false;
-  uint64_t state = stateOf(cluster) + now;
-  if (cluster.stalledRounds > 8 && state == cluster.stallState) {
-    cluster.spins = true;
-    cluster.spinsSince = now;
-  } else if ((cluster.stalledRounds & (cluster.stalledRounds - 1)) == 0) {
-    cluster.stallState = state;
-  }
-  // A loop that reads a clock comes back to no state.
-  if (!cluster.onlyWaits || cluster.waitsAt != now) {
-    cluster.waitsAt = cluster.onlyWaits ? now : ~uint64_t(0);
-    cluster.waitsSince = Clock::now();
-  } else if (Clock::now() - cluster.waitsSince > longestWait) {
-    cluster.spins = true;
-    cluster.spinsSince = now;
-  }
-  bool alone =
-      launch.numWorkers == 1 ||
-      launch.blocksDone.load() + resident.size() * launch.clusterBlocks ==
-          launch.config.grid.count();
-  if (!alone)
-    return false;
-  for (const auto &other : resident)
-    if (!other->spins || other->spinsSince != now)
+  for (const auto &cluster : resident)
+    if (!cluster->spins || cluster->spinsSince != now)
       return false;
   return true;
+}
+
+bool Runner::isLast() const {
+  return launch.numWorkers == 1 ||
+         launch.blocksDone.load() + resident.size() * launch.clusterBlocks ==
+             launch.config.grid.count();
 }
 
 bool Runner::allocate(Cluster &cluster) {
@@ -373,8 +324,7 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
   cluster.number = number;
   cluster.done = false;
   cluster.idleRounds = 0;
-  cluster.stalledRounds = 0;
-  cluster.spins = false;
+  endSpinning(cluster);
   cluster.waitsAt = ~uint64_t(0);
   cluster.instructions = 0;
   cluster.clusterArrivedLanes.assign(
@@ -426,10 +376,12 @@ bool Runner::round(Cluster &cluster) {
     if (!left)
       return true;
     uint64_t before = worker.warpInstructions;
-    TurnEnd end = runWarp(*warp, std::min(turnBudget, left));
+    uint64_t budget =
+        std::min(cluster.clocksJumped ? watchedBudget : turnBudget, left);
+    TurnEnd end = runWarp(*warp, budget);
     cluster.instructions += worker.warpInstructions - before;
     waited &= end == TurnEnd::Yielded;
-    onlyWaits &= worker.warpInstructions - before < std::min(turnBudget, left);
+    onlyWaits &= worker.warpInstructions - before < budget;
     if (launch.stop.load(std::memory_order_relaxed))
       return true;
   }
@@ -510,18 +462,22 @@ void Runner::run(bool showProgress) {
       break;
     }
     if (!cluster.idleRounds || advanceAsync(cluster)) {
-      cluster.stalledRounds = 0;
-      cluster.spins = false;
+      endSpinning(cluster);
     } else {
-      bool forever = spinsForever(cluster);
+      spins(cluster, modifications());
       if (cluster.idleRounds >= idleRoundsAllowed) {
         cluster.idleRounds = 0;
         // What it waits for may be the work of another block.
         bool opened = residentBytes() < maxResidentBytes && open();
-        if (!opened && forever) {
-          for (auto &stuck : resident)
-            reportDeadlock(*stuck);
-          break;
+        if (!opened && allSpin()) {
+          if (program.readsClock && passTime(worker, modifications())) {
+            for (auto &waiting : resident)
+              lookAgain(*waiting);
+          } else if (isLast()) {
+            for (auto &stuck : resident)
+              reportDeadlock(*stuck);
+            break;
+          }
         }
         if (!opened)
           ++current;

@@ -101,6 +101,9 @@ struct Cluster {
   unsigned stalledRounds = 0;
   uint64_t stallState = 0;
   bool spins = false;
+  /// So that a loop that reads them can be seen to spin; whether they have
+  /// jumped ahead since.
+  bool clocksStand = false, clocksJumped = false;
   uint64_t spinsSince = 0;
   /// In the last round every warp that ran gave up its turn to wait; since when
   /// all rounds were so, at how many modifications of memory.
@@ -158,8 +161,14 @@ struct alignas(128) Worker {
   std::vector<InstCounts> counts;
   uint64_t barriers = 0;
   uint64_t random = 0;
-  /// What %clock reads.
-  uint64_t clock = 0;
+  /// What %clock and %globaltimer have given last, and how far the latter is
+  /// ahead of the host's time.
+  uint64_t clock = 0, timer = 0, timerAhead = 0;
+  /// Jumps of these while everything waited, since when, at how many
+  /// modifications of memory.
+  unsigned jumps = 0;
+  std::chrono::steady_clock::time_point jumpsSince;
+  uint64_t jumpsAt = ~uint64_t(0);
   std::string printed;
 
   /// Ends the launch; the first failure of a worker is kept.

@@ -6,7 +6,7 @@
 // RUN: not ptxsim %t.ptx --kernel race --grid 1 --block 64 --tool all \
 // RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=RACE
 // RACE: racecheck: {{.*}} of shared memory races with a {{.*}} by thread
-// RACE: source {{.*}}checks.cu:[[#@LINE+55]]
+// RACE: source {{.*}}checks.cu:[[#@LINE+68]]
 //
 // RUN: ptxsim %t.ptx --kernel no_race --grid 1 --block 64 --tool all \
 // RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=CLEAN
@@ -34,6 +34,19 @@
 // RUN: not ptxsim %t.ptx --kernel forever_timed --grid 1 --block 64 \
 // RUN:   --arg zero:-=s32[1] 2>&1 | FileCheck %s --check-prefix=TIMED
 // TIMED: kernel 'forever_timed' failed: deadlock: a thread spins on a condition
+//
+// Waiting for a time ends, be it an hour, and however often; so does a wait that
+// gives up in time.
+// RUN: ptxsim %t.ptx --kernel hour --grid 2 --block 64 --tool synccheck \
+// RUN:   --arg zero:-=s32[1] --arg s32:1 2>&1 | FileCheck %s --check-prefix=HOUR
+// RUN: ptxsim %t.ptx --kernel hour --grid 1 --block 32 --tool synccheck \
+// RUN:   --arg zero:-=s32[1] --arg s32:100 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=HOUR
+// HOUR: 0 findings
+// RUN: ptxsim %t.ptx --kernel gives_up --grid 1 --block 32 --tool synccheck \
+// RUN:   --arg zero:-=s32[1] --arg zero:-=s32[1] 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=GIVES-UP
+// GIVES-UP: s32[1]: 7
 //
 // RUN: not ptxsim %t.ptx --kernel unwritten --grid 1 --block 32 \
 // RUN:   --tool initcheck --arg out:-=s32[32] 2>&1 | \
@@ -110,6 +123,31 @@ __global__ void forever_timed(volatile int *flag) {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     asm volatile("nanosleep.u32 %0;" ::"r"(unsigned(now - begin) / 4));
   }
+}
+
+__global__ void hour(int *out, int times) {
+  unsigned long begin, now;
+  for (int k = 0; k < times; ++k) {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    do
+      asm volatile("nanosleep.u32 1000;\n mov.u64 %0, %%globaltimer;"
+                   : "=l"(now));
+    while (now - begin < 3600000000000);
+  }
+  *out = times;
+}
+
+__global__ void gives_up(volatile int *flag, int *out) {
+  unsigned begin, now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(begin));
+  while (*flag == 0) {
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(now));
+    if (now - begin > 2000000000) {
+      *out = 7;
+      return;
+    }
+  }
+  *out = 1;
 }
 
 __global__ void unwritten(int *out) {
