@@ -147,7 +147,10 @@ void decodeAccess(Statement &s, AccessKind kind) {
                       s.builder.options.instrumented);
   if (!fn)
     fn = isLoad ? loadHandler : storeHandler;
+  bool isPlain = !(flags & AccessStrong);
   s.emit(instClass, fn);
+  if (isLoad && isPlain && !s.failed())
+    s.builder.plainLoads.push_back(s.builder.program->code.size() - 1);
 }
 
 void decodeLoad(Statement &s) { decodeAccess(s, AccessKind::Load); }
@@ -216,8 +219,10 @@ void decodeAtomic(Statement &s, bool isRed) {
     s.inst.dst = discards ? noSlot : s.dst(0, type);
     s.inst.b = s.src(first + 1, type);
   }
-  if (isCas)
+  if (isCas) {
     s.inst.c = s.src(first + 2, type);
+    s.builder.swapAddresses.insert({s.inst.a, s.inst.imm});
+  }
   s.inst.flags |= uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
   if (space != Space::Shared) {
     // Integer reductions give the same in any order.

@@ -358,6 +358,16 @@ static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
   return *table;
 }
 
+void ProgramBuilder::strengthenFirstLoads() {
+  for (size_t load : plainLoads) {
+    Inst &inst = program->code[load];
+    if (swapAddresses.count({inst.a, inst.imm}))
+      inst.flags |= AccessStrong;
+  }
+  plainLoads.clear();
+  swapAddresses.clear();
+}
+
 bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   const ast::Function &function = *own.function;
   size_t firstSlot = slots.size();
@@ -431,6 +441,7 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   }
   fixups.resize(firstFixup);
 
+  strengthenFirstLoads();
   if (options.trackRegisters)
     trackRegisters(own, uint32_t(begin));
   saveRegisters(own, firstSlot);

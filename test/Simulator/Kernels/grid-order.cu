@@ -273,17 +273,17 @@ template <int F> __device__ void pass_on_body(int *data, int *flags, int *out) {
 KERNEL(pass_on, None, , (int *data, int *flags, int *out), (data, flags, out))
 KERNEL(pass_on, NoFence, _no_fence, (int *data, int *flags, int *out), (data, flags, out))
 
-// Sums by a compare-and-swap: the first read must be strong, too.
-template <int F> __device__ void swaps_body(const int *in, int *sum) {
-  int v = in[blockIdx.x * 32 + threadIdx.x], seen, old;
-  if (F == NotAtomic)
-    asm volatile("ld.global.s32 %0, [%1];" : "=r"(old) : "l"(sum) : "memory"); //! swaps_not_atomic: racecheck, -, -
-  else
-    old = *(volatile int *)sum;
+// Sums by a compare-and-swap, whose first read is a guess; a plain read that
+// leads to none is none.
+template <int F> __device__ void swaps_body(const int *in, int *sum, int *out) {
+  int v = in[blockIdx.x * 32 + threadIdx.x], seen, old = *sum;
   do {
     seen = old;
     old = atomicCAS(sum, seen, seen + v); //~ swaps_not_atomic: -, - //! swaps_not_atomic: racecheck, -, -
   } while (seen != old);
+  if (F == NotAtomic)
+    asm volatile("{\n .reg .b64 a;\n mov.b64 a, %1;\n ld.global.s32 %0, [a];\n}" : "=r"(old) : "l"(sum) : "memory"); //! swaps_not_atomic: racecheck, -, - //~ swaps_not_atomic: -, -
+  out[blockIdx.x * 32 + threadIdx.x] = old;
 }
-KERNEL(swaps, None, , (const int *in, int *sum), (in, sum))
-KERNEL(swaps, NotAtomic, _not_atomic, (const int *in, int *sum), (in, sum))
+KERNEL(swaps, None, , (const int *in, int *sum, int *out), (in, sum, out))
+KERNEL(swaps, NotAtomic, _not_atomic, (const int *in, int *sum, int *out), (in, sum, out))

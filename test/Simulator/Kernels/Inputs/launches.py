@@ -241,7 +241,10 @@ LAUNCHES["ticket_lock"] = Launch(
 LAUNCHES["pass_on"] = Launch(
     "3", "32", [Out("s32[1]"), Out("s32[2]", zero=True), Out("s32[1]")], same([11]))
 x = integers(-1000, 1000, 3, 32)
-LAUNCHES["swaps"] = Launch("3", "32", [x, Out("s32[1]", zero=True)], same([x.sum()]))
+LAUNCHES["swaps"] = Launch(
+    "3", "32", [x, Out("s32[1]", zero=True), Out("s32[3,32]")],
+    lambda text, total, seen: same([x_swaps.sum()])(text, total))
+x_swaps = x
 
 steps = np.zeros(96, np.int32)
 steps[40] = 1
