@@ -195,11 +195,17 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
                                mode);
   if (launch.globalRaces) {
     bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode);
-    if (passesOn && mode != AccessMode::Write)
+    // Most atomics pass nothing on.
+    if (passesOn && mode != AccessMode::Write &&
+        !(launch.globalRaces->places.empty() &&
+          warp.block->cluster->places.empty()))
       observeGlobal(warp, inst, lane, address);
     launch.globalRaces->access(warp, inst, lane, allocation, address, bytes,
                                mode);
-    if (passesOn && mode != AccessMode::Read)
+    if (passesOn &&
+        (mode == AccessMode::Write || (mode == AccessMode::Atomic &&
+                                       (inst.flags & AccessRelease ||
+                                        warp.clock->fenced[BlockScope][lane]))))
       publishGlobal(warp, inst, lane, address, mode);
   }
   if (!allocation.shadow)

@@ -106,10 +106,10 @@ bool GlobalRaces::isOrdered(const Warp &warp, unsigned lane,
 
 bool GlobalRaces::bothStrong(const Warp &warp, Access now,
                              Access before) const {
-  bool sameCluster =
-      segments[before.segment].cluster == uint32_t(warp.block->cluster->number);
-  return std::min(strengthOf(now), strengthOf(before)) >=
-         (sameCluster ? ClusterScope : DeviceScope);
+  unsigned scope = std::min(strengthOf(now), strengthOf(before));
+  return scope == DeviceScope ||
+         (scope == ClusterScope && segments[before.segment].cluster ==
+                                       uint32_t(warp.block->cluster->number));
 }
 
 const GlobalRaces::Access *GlobalRaces::visit(Cell &cell, const Warp &warp,
@@ -132,6 +132,12 @@ const GlobalRaces::Access *GlobalRaces::visit(Cell &cell, const Warp &warp,
     // Not all may be known.
     return readers.count == maxReaders || sets.size() == maxSets;
   };
+  // Most atomics come after others.
+  if (!isRead && !cell.reader.segment &&
+      std::min(strengthOf(now), strengthOf(cell.writer)) == DeviceScope) {
+    cell.writer = now;
+    return nullptr;
+  }
   bool found = races(cell.writer) && !(!isRead && sameValue) &&
                !hasObserved(cell.writer);
   if (found) {
