@@ -74,14 +74,14 @@ template <int F> __device__ void wait_one_body(const int *in, int *out) {
     init(&full, 32);
   __syncthreads();
   if (t < 32) {
-    s[lane] = in[lane];
+    s[lane] = in[lane]; //! wait_one_no_sync: racecheck, 0, -
     arrive(&full);
   } else {
     if (lane == 0)
       wait(&full, 0);
     if (F != NoSync)
       __syncwarp();
-    out[lane] = s[31 - lane]; //! wait_one_no_sync: racecheck, 0, -
+    out[lane] = s[31 - lane]; //! wait_one_no_sync: racecheck initcheck, 0, -
   }
 }
 KERNEL(wait_one, None, , (const int *in, int *out), (in, out))
