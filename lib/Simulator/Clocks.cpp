@@ -247,6 +247,7 @@ void ptxsim::completeClock(Warp &warp, uint64_t barrier) {
   ReleasePlace *place = warp.block->cluster->places.find(barrier);
   if (!place)
     return;
+  ++warp.block->cluster->places.version;
   place->released.join(place->arriving);
   place->arriving = Released();
 }
@@ -263,8 +264,18 @@ void ptxsim::waitClock(Warp &warp, const Inst &inst, uint32_t lanes,
 // Strong accesses and fences
 // ---------------------------------------------------------------------
 
-void ptxsim::observe(Warp &warp, const Inst &inst, unsigned lane,
-                     uint64_t address) {
+/// Whether a lane's last observation was the same, of what is still there.
+static bool hasTakenIn(Warp &warp, const Inst &inst, unsigned lane,
+                       uint64_t address, uint64_t version) {
+  WarpClock::Observation &last = warp.clock->lastObserved[lane];
+  if (last.inst == &inst && last.address == address && last.version == version)
+    return true;
+  last = {&inst, address, version};
+  return false;
+}
+
+static void observePlace(Warp &warp, const Inst &inst, unsigned lane,
+                         uint64_t address) {
   // Most atomics pass nothing on.
   if (ReleasePlace *place = warp.block->cluster->places.find(address))
     take(place->released, warp, 1u << lane, scopeOf(inst) != BlockScope,
@@ -284,8 +295,10 @@ static void passOnAt(PlaceTable<Place> &places, uint64_t address,
     return;
   uint64_t self = (warp.block->linear << 5 | warp.index) << 5 | lane;
   if (mode == AccessMode::Write && places.isAlone(address) &&
-      (releases || !place->releaser.mayBe(self + 1)))
+      (releases || !place->releaser.mayBe(self + 1))) {
+    ++places.version;
     *place = Place();
+  }
   if (!releases)
     return;
   passOn(*place);
@@ -308,10 +321,20 @@ void ptxsim::publish(Warp &warp, const Inst &inst, unsigned lane,
     endRelease(warp);
 }
 
+void ptxsim::observe(Warp &warp, const Inst &inst, unsigned lane,
+                     uint64_t address) {
+  if (!hasTakenIn(warp, inst, lane, address,
+                  warp.block->cluster->places.version))
+    observePlace(warp, inst, lane, address);
+}
+
 void ptxsim::observeGlobal(Warp &warp, const Inst &inst, unsigned lane,
                            uint64_t address) {
-  observe(warp, inst, lane, address);
   PlaceTable<GridPlace> &places = warp.block->launch->globalRaces->places;
+  if (hasTakenIn(warp, inst, lane, address,
+                 places.version + warp.block->cluster->places.version))
+    return;
+  observePlace(warp, inst, lane, address);
   if (places.empty())
     return;
   GridPlace *place = places.find(address);

@@ -69,13 +69,8 @@ void decodeMov(Statement &s) {
   if (s.operand(1).kind == ast::Operand::Name) {
     std::string_view name = s.operand(1).name;
     bool high = name == "%clock_hi" || name == "%globaltimer_hi";
-    Handler fn = name == "%clock" || name == "%clock64" || name == "%clock_hi"
-                     ? clockHandler
-                 : name == "%globaltimer" || name == "%globaltimer_lo" || high
-                     ? globalTimerHandler
-                     : nullptr;
     bool wide = name == "%clock64" || name == "%globaltimer";
-    if (fn) {
+    if (wide || high || name == "%clock" || name == "%globaltimer_lo") {
       if (sizeOf(type) != (wide ? 8 : 4)) {
         s.fail("special register " + std::string(name) + " has " +
                (wide ? "64" : "32") + " bits");
@@ -84,8 +79,10 @@ void decodeMov(Statement &s) {
       s.inst.dst = s.dst(0, type);
       s.inst.dstWidth = wide ? 8 : 4;
       s.inst.imm = high ? 32 : 0;
-      s.builder.program->readsClock = true;
-      s.emit(InstClass::Move, fn);
+      // The turn counts its instructions up to one that may end it.
+      s.inst.flow = Flow::MayYield;
+      s.builder.program->readsTime = true;
+      s.emit(InstClass::Move, timeHandler);
       return;
     }
     // 64-bit moves of 32-bit special registers extend with zeros.

@@ -41,6 +41,8 @@ public:
   MemoryManager memory;
   std::vector<std::unique_ptr<LoadedModule>> modules;
   uint32_t numLaunches = 0;
+  /// Where the next launch begins, in nanoseconds.
+  uint64_t time = 1000000000;
 };
 
 } // namespace ptxsim

@@ -104,7 +104,9 @@ public:
     bool counting = warp.block->launch->options->counters;
     bool tracing = bool(warp.block->launch->options->trace);
     bool observed = counting || tracing || !program.registerEvents.empty();
+    worker.issuedInTurn = &issued;
     TurnEnd end = observed ? loop<true>() : loop<false>();
+    worker.issuedInTurn = nullptr;
     worker.warpInstructions += issued;
     worker.threadInstructions += threads;
     return end;

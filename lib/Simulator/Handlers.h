@@ -14,8 +14,7 @@ struct Launch;
 // Moves and conversions (MoveHandlers.cpp)
 void unpackHandler(Warp &, const Inst &, uint32_t);
 void packHandler(Warp &, const Inst &, uint32_t);
-void clockHandler(Warp &, const Inst &, uint32_t);
-void globalTimerHandler(Warp &, const Inst &, uint32_t);
+void timeHandler(Warp &, const Inst &, uint32_t);
 /// Null where the generic address is the address.
 Handler cvtaHandler(Space space, bool toSpace);
 void isspacepHandler(Warp &, const Inst &, uint32_t);

@@ -234,6 +234,7 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   std::vector<Worker> workers(threads);
   for (Worker &worker : workers) {
     worker.launch = &launch;
+    worker.timeAhead = device.time;
     // Instructions without operands may name the place behind the last.
     worker.ranges.resize(program->operands.size() + 1);
     if (options.counters)
@@ -255,6 +256,7 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   mergeFindings(workers, result, options.reportLimit);
   const Worker *failed = nullptr;
   for (const Worker &worker : workers) {
+    device.time = std::max(device.time, worker.time());
     result.warpInstructions += worker.warpInstructions;
     result.threadInstructions += worker.threadInstructions;
     if (worker.failed && (!failed || worker.failedBlock < failed->failedBlock))

@@ -3,7 +3,6 @@
 #include "State.h"
 
 #include <algorithm>
-#include <chrono>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -93,24 +92,11 @@ void ptxsim::packHandler(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
-/// A clock that only needs to go forwards: it counts instructions. Inst::imm:
-/// bits left out below.
-void ptxsim::clockHandler(Warp &w, const Inst &i, uint32_t mask) {
-  if (!w.block->cluster->clocksStand)
-    ++w.worker->clock;
-  uint64_t now = w.worker->clock >> i.imm;
-  forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
-}
-
-void ptxsim::globalTimerHandler(Warp &w, const Inst &i, uint32_t mask) {
-  Worker &worker = *w.worker;
-  if (!w.block->cluster->clocksStand)
-    worker.timer =
-        worker.timerAhead +
-        uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                     std::chrono::steady_clock::now().time_since_epoch())
-                     .count());
-  uint64_t now = worker.timer >> i.imm;
+/// %clock, %clock64 and %globaltimer. Inst::imm: bits left out below.
+void ptxsim::timeHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const Cluster &cluster = *w.block->cluster;
+  uint64_t now =
+      (cluster.timeStands ? cluster.standingTime : w.worker->time()) >> i.imm;
   forLanes(mask, [&](unsigned l) { writeLane(w, i.dst, i.dstWidth, l, now); });
 }
 

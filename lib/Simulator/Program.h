@@ -173,7 +173,7 @@ struct Program {
   /// values or round, waiting on other blocks): such kernels run on one worker.
   bool orderDependent = false;
   /// It reads %clock or %globaltimer.
-  bool readsClock = false;
+  bool readsTime = false;
   /// Bulk copies or wgmma read shared memory, which needs proxy fences.
   bool asyncReadsShared = false;
   /// Bulk copies or wgmma at all; copies that read global memory, and ordinary

@@ -120,25 +120,40 @@ static void recordRead(SharedShadow &shadow, RaceCell &cell, const Warp &warp,
     return !reads.epoch ||
            ((reads.strong || !added.strong) && !unordered(reads, warp, lane));
   };
-  if (joins(cell.reads))
-    return;
-  bool wasOld = isOld(cell.reads);
-  if (wasOld)
-    cell.reads = added;
+  // A lane's later read stands for its own earlier one likewise.
+  auto supersede = [&](SharedReads &reads) {
+    if (reads.warp != added.warp || (added.strong && !reads.strong) ||
+        (reads.epoch == added.epoch && reads.strong == added.strong))
+      return;
+    reads.lanes &= ~added.lanes;
+    if (!reads.lanes)
+      reads.epoch = 0;
+  };
   if (!cell.moreReads) {
-    if (!wasOld)
+    if (joins(cell.reads))
+      return;
+    supersede(cell.reads);
+    if (isOld(cell.reads))
+      cell.reads = added;
+    else
       moreReadsOf(shadow, cell).push_back(added);
     return;
   }
   std::vector<SharedReads> &more = moreReadsOf(shadow, cell);
-  if (!wasOld)
-    for (SharedReads &reads : more)
-      if (joins(reads))
-        return;
+  supersede(cell.reads);
+  bool joined = joins(cell.reads);
+  for (SharedReads &reads : more) {
+    supersede(reads);
+    joined = joined || joins(reads);
+  }
+  if (joined)
+    return;
   more.erase(std::remove_if(more.begin(), more.end(), isOld), more.end());
-  if (!wasOld)
+  if (!isOld(cell.reads))
     more.push_back(added);
-  else if (more.empty())
+  else
+    cell.reads = added;
+  if (more.empty())
     dropMoreReads(shadow, cell);
 }
 

@@ -22,10 +22,12 @@ using namespace ptxsim;
 
 /// Instructions a warp may issue before the next one runs.
 static constexpr uint64_t turnBudget = 200000;
-/// The same in a cluster that all but spins.
-static constexpr uint64_t watchedBudget = 20000;
-/// Rounds without an event after which another cluster gets its chance.
-static constexpr unsigned idleRoundsAllowed = 4;
+/// The same while they modify no memory: it may be that they spin. Some times
+/// what the groups of a warp take in turns.
+static constexpr uint64_t watchedBudget = 10000;
+/// Rounds without an event after which another cluster gets its chance: if all
+/// its warps wait, and if some may be computing.
+static constexpr unsigned idleRoundsAllowed = 4, busyRoundsAllowed = 8;
 static constexpr size_t maxResidentBytes = size_t(1) << 30;
 
 Block::Block() = default;
@@ -43,7 +45,7 @@ Block::Block(Block &&other) noexcept
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using HostClock = std::chrono::steady_clock;
 /// A launch is long after the first of these; then progress is shown this
 /// often.
 constexpr std::chrono::milliseconds firstProgress(500), progressInterval(100);
@@ -65,10 +67,10 @@ private:
   void finish(Cluster &cluster);
   /// Instructions until the limit of the launch; fails the launch at none.
   uint64_t instructionsLeft();
+  /// Runs a warp for up to a budget of instructions; less if it may spin.
+  TurnEnd turn(Warp &warp, uint64_t budget);
   size_t residentBytes() const;
-  uint64_t modifications() const;
-  /// Whether every cluster here spins.
-  bool allSpin() const;
+  bool all(bool (*is)(const Cluster &)) const;
   /// No other worker has anything left to run.
   bool isLast() const;
 
@@ -97,21 +99,9 @@ size_t Runner::residentBytes() const {
   return perBlock * launch.clusterBlocks * (resident.size() + 1);
 }
 
-uint64_t Runner::modifications() const {
-  uint64_t sum = 0;
-  for (const auto &cluster : resident)
-    for (const Block &block : cluster->blocks)
-      for (const Warp &warp : block.warps)
-        sum += warp.modifications;
-  return sum;
-}
-
-bool Runner::allSpin() const {
-  uint64_t now = modifications();
-  for (const auto &cluster : resident)
-    if (!cluster->spins || cluster->spinsSince != now)
-      return false;
-  return true;
+bool Runner::all(bool (*is)(const Cluster &)) const {
+  return std::all_of(resident.begin(), resident.end(),
+                     [&](const auto &cluster) { return is(*cluster); });
 }
 
 bool Runner::isLast() const {
@@ -325,7 +315,6 @@ void Runner::begin(Cluster &cluster, uint64_t number) {
   cluster.done = false;
   cluster.idleRounds = 0;
   endSpinning(cluster);
-  cluster.waitsAt = ~uint64_t(0);
   cluster.instructions = 0;
   cluster.clusterArrivedLanes.assign(
       size_t(launch.clusterBlocks) * launch.warpsPerBlock, 0);
@@ -355,6 +344,17 @@ uint64_t Runner::instructionsLeft() {
   return 0;
 }
 
+TurnEnd Runner::turn(Warp &warp, uint64_t budget) {
+  uint64_t before = warp.modifications;
+  uint64_t watched = std::min(watchedBudget, budget);
+  uint64_t issued = worker.warpInstructions;
+  TurnEnd end = runWarp(warp, watched);
+  bool isUsed = worker.warpInstructions - issued >= watched;
+  if (isUsed && end == TurnEnd::Yielded && warp.modifications != before)
+    end = runWarp(warp, budget - watched);
+  return end;
+}
+
 bool Runner::round(Cluster &cluster) {
   order.clear();
   for (Block &block : cluster.blocks)
@@ -368,6 +368,7 @@ bool Runner::round(Cluster &cluster) {
       std::swap(order[i - 1], order[nextRandom(state) % i]);
   }
   bool ran = false, waited = true, onlyWaits = true;
+  uint64_t modifications = worker.modifications;
   for (Warp *warp : order) {
     if (!isReady(*warp))
       continue;
@@ -376,12 +377,14 @@ bool Runner::round(Cluster &cluster) {
     if (!left)
       return true;
     uint64_t before = worker.warpInstructions;
-    uint64_t budget =
-        std::min(cluster.clocksJumped ? watchedBudget : turnBudget, left);
-    TurnEnd end = runWarp(*warp, budget);
-    cluster.instructions += worker.warpInstructions - before;
+    uint64_t modified = warp->modifications;
+    uint64_t budget = std::min(turnBudget, left);
+    TurnEnd end = turn(*warp, budget);
+    worker.modifications += warp->modifications - modified;
+    uint64_t issued = worker.warpInstructions - before;
+    cluster.instructions += issued;
     waited &= end == TurnEnd::Yielded;
-    onlyWaits &= worker.warpInstructions - before < budget;
+    onlyWaits &= issued < std::min(watchedBudget, budget);
     if (launch.stop.load(std::memory_order_relaxed))
       return true;
   }
@@ -390,6 +393,7 @@ bool Runner::round(Cluster &cluster) {
     cluster.done &= block.numFinished == block.warps.size();
   cluster.idleRounds = ran && waited ? cluster.idleRounds + 1 : 0;
   cluster.onlyWaits = onlyWaits;
+  cluster.hasModified = worker.modifications != modifications;
   return ran;
 }
 
@@ -408,11 +412,11 @@ void Runner::run(bool showProgress) {
   size_t current = 0;
   bool exhausted = false;
   const auto &progress = launch.options->progress;
-  auto nextProgress = Clock::now() + firstProgress;
+  auto nextProgress = HostClock::now() + firstProgress;
   auto mayShowProgress = [&] {
-    if (!showProgress || !progress || Clock::now() < nextProgress)
+    if (!showProgress || !progress || HostClock::now() < nextProgress)
       return;
-    nextProgress = Clock::now() + progressInterval;
+    nextProgress = HostClock::now() + progressInterval;
     progress(launch.blocksDone, launch.config.grid.count());
   };
   auto open = [&]() -> bool {
@@ -456,24 +460,32 @@ void Runner::run(bool showProgress) {
     }
     if (!ran) {
       // Everyone waits: first for the cluster barrier, then for copies.
-      if (releaseClusterBarrier(cluster) || advanceAsync(cluster))
+      if (releaseClusterBarrier(cluster))
         continue;
+      if (advanceAsync(cluster)) {
+        ++worker.modifications;
+        continue;
+      }
       reportDeadlock(cluster);
       break;
     }
-    if (!cluster.idleRounds || advanceAsync(cluster)) {
+    if (!cluster.idleRounds) {
+      endSpinning(cluster);
+    } else if (advanceAsync(cluster)) {
+      ++worker.modifications;
       endSpinning(cluster);
     } else {
-      spins(cluster, modifications());
-      if (cluster.idleRounds >= idleRoundsAllowed) {
+      noteIdleRound(cluster);
+      if (cluster.idleRounds >=
+          (cluster.onlyWaits ? idleRoundsAllowed : busyRoundsAllowed)) {
         cluster.idleRounds = 0;
         // What it waits for may be the work of another block.
         bool opened = residentBytes() < maxResidentBytes && open();
-        if (!opened && allSpin()) {
-          if (program.readsClock && passTime(worker, modifications())) {
+        if (!opened && all(waitsForTime)) {
+          if (program.readsTime && passTime(worker)) {
             for (auto &waiting : resident)
               lookAgain(*waiting);
-          } else if (isLast()) {
+          } else if (isLast() && all(waitsForEver)) {
             for (auto &stuck : resident)
               reportDeadlock(*stuck);
             break;

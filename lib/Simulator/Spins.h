@@ -8,16 +8,19 @@
 
 namespace ptxsim {
 
-/// After a round of a cluster without progress, at how many modifications of
-/// memory: whether it spins, that is, comes back to a state that it has been in
-/// while the clocks stand.
-bool spins(Cluster &cluster, uint64_t modifications);
+/// After a round of a cluster in which every warp only waited or used up its
+/// turn: looks whether it spins.
+void noteIdleRound(Cluster &cluster);
 /// There has been progress.
 void endSpinning(Cluster &cluster);
-/// Everything spins: it may be that it waits for a time. Lets time pass, more
-/// and more of it; false once that has been enough for any wait.
-bool passTime(Worker &worker, uint64_t modifications);
-/// The clocks have gone on.
+/// Whether nothing but another cluster or the time can end what the cluster
+/// does now; and whether that is all that it has done for very long.
+bool waitsForTime(const Cluster &cluster);
+bool waitsForEver(const Cluster &cluster);
+/// Everything waits, perhaps for a time. Lets time pass, more and more of it;
+/// false once that has been enough for any wait.
+bool passTime(Worker &worker);
+/// Time has passed.
 void lookAgain(Cluster &cluster);
 
 } // namespace ptxsim

@@ -11,7 +11,6 @@
 #include "kvcache/Simulator/Device.h"
 
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,6 +32,10 @@ constexpr uint64_t sharedOffsetMask = (uint64_t(1) << sharedRankShift) - 1;
 /// Shared memory of a block that the system keeps, zero where the block begins.
 /// Cooperative groups synchronise parts of a block there.
 constexpr uint32_t reservedSharedBytes = 1024;
+
+/// What an instruction of a warp takes, with what it waits for memory; a cycle
+/// is a nanosecond.
+constexpr uint64_t cyclesPerInstruction = 8;
 
 struct Launch;
 struct Worker;
@@ -96,20 +99,21 @@ struct Cluster {
   bool done = false;
   /// Rounds in which every warp only waited or used up its turn.
   unsigned idleRounds = 0;
-  /// Spin detection: rounds without progress, the state seen at a power of two
-  /// of them, and at how many modifications of memory it has come again.
+  /// The last round: whether it modified memory, and whether every warp that
+  /// ran gave up its turn to wait.
+  bool hasModified = false, onlyWaits = false;
+  /// Spin detection (Spins.cpp): idle rounds in a row that modified no memory,
+  /// the state seen at some of them, and at how many modifications by the
+  /// worker it has come again.
   unsigned stalledRounds = 0;
   uint64_t stallState = 0;
   bool spins = false;
-  /// So that a loop that reads them can be seen to spin; whether they have
-  /// jumped ahead since.
-  bool clocksStand = false, clocksJumped = false;
   uint64_t spinsSince = 0;
-  /// In the last round every warp that ran gave up its turn to wait; since when
-  /// all rounds were so, at how many modifications of memory.
-  bool onlyWaits = false;
-  std::chrono::steady_clock::time_point waitsSince;
-  uint64_t waitsAt = ~uint64_t(0);
+  /// What its threads are told that the time is while it stands for them.
+  bool timeStands = false;
+  uint64_t standingTime = 0;
+  /// Rounds in a row in which all only waited, at how many modifications.
+  uint64_t waitRounds = 0, waitsAt = 0;
   /// barrier.cluster: lanes arrived, per warp of the cluster.
   std::vector<uint32_t> clusterArrivedLanes;
   /// For the race check: what these have released, and what strong accesses
@@ -161,15 +165,25 @@ struct alignas(128) Worker {
   std::vector<InstCounts> counts;
   uint64_t barriers = 0;
   uint64_t random = 0;
-  /// What %clock and %globaltimer have given last, and how far the latter is
-  /// ahead of the host's time.
-  uint64_t clock = 0, timer = 0, timerAhead = 0;
-  /// Jumps of these while everything waited, since when, at how many
-  /// modifications of memory.
+  /// Changes of memory, to tell spinning from progress.
+  uint64_t modifications = 0;
+  /// The time before the launch, with all jumps since; and what the current
+  /// turn has issued, null between turns.
+  uint64_t timeAhead = 0;
+  const uint64_t *issuedInTurn = nullptr;
+  /// Jumps of the time while everything waited, since how many instructions, at
+  /// how many modifications.
   unsigned jumps = 0;
-  std::chrono::steady_clock::time_point jumpsSince;
+  uint64_t jumpsSince = 0;
   uint64_t jumpsAt = ~uint64_t(0);
   std::string printed;
+
+  /// What %clock (in cycles) and %globaltimer (in nanoseconds) tell.
+  uint64_t time() const {
+    return timeAhead +
+           cyclesPerInstruction *
+               (warpInstructions + (issuedInTurn ? *issuedInTurn : 0));
+  }
 
   /// Ends the launch; the first failure of a worker is kept.
   void fail(Warp &warp, std::string message);

@@ -85,6 +85,14 @@ struct WarpClock {
   uint32_t touched = 0;
   /// Per lane: the epoch that its last fence of a scope has ended; 0 for none.
   uint32_t fenced[numScopes][32] = {};
+  /// Per lane: its last strong access that observed something, so that polling
+  /// takes in but once what is there: by which instruction, at which address,
+  /// at which version of the places.
+  struct Observation {
+    const Inst *inst;
+    uint64_t address, version;
+  };
+  Observation lastObserved[32] = {};
   /// Its last segment among those of GlobalRaces.
   uint32_t segment = 0, segmentEpoch = 0, segmentGeneration = 0;
 };
@@ -108,11 +116,22 @@ public:
     auto it = places.find(keyOf(address));
     return it == places.end() ? nullptr : &it->second;
   }
-  T &at(uint64_t address) { return places[keyOf(address)]; }
+  /// For changing it.
+  T &at(uint64_t address) {
+    ++version;
+    return places[keyOf(address)];
+  }
   /// Whether the entry of a place is that of no other.
   bool isAlone(uint64_t address) const { return keyOf(address) == address; }
   bool empty() const { return places.empty(); }
-  void clear() { places.clear(); }
+  void clear() {
+    places.clear();
+    ++version;
+  }
+
+  /// Counts the changes of entries; what changes one that it has found counts,
+  /// too.
+  uint64_t version = 0;
 
 private:
   static constexpr size_t maxAlone = size_t(1) << 16;

@@ -6,7 +6,7 @@
 // RUN: not ptxsim %t.ptx --kernel race --grid 1 --block 64 --tool all \
 // RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=RACE
 // RACE: racecheck: {{.*}} of shared memory races with a {{.*}} by thread
-// RACE: source {{.*}}checks.cu:[[#@LINE+68]]
+// RACE: source {{.*}}checks.cu:[[#@LINE+89]]
 //
 // RUN: ptxsim %t.ptx --kernel no_race --grid 1 --block 64 --tool all \
 // RUN:   --arg out:-=s32[64] 2>&1 | FileCheck %s --check-prefix=CLEAN
@@ -47,6 +47,27 @@
 // RUN:   --arg zero:-=s32[1] --arg zero:-=s32[1] 2>&1 | \
 // RUN:   FileCheck %s --check-prefix=GIVES-UP
 // GIVES-UP: s32[1]: 7
+//
+// So does work until a time, be it that it writes memory or only counts, and a
+// poll that counts its turns and gives up in time.
+// RUN: ptxsim %t.ptx --kernel work --grid 1 --block 64 --tool synccheck \
+// RUN:   --arg zero:-=s32[1] --arg u64:1000000 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=HOUR
+// RUN: ptxsim %t.ptx --kernel work_timed --grid 1 --block 32 --tool synccheck \
+// RUN:   --arg zero:-=s32[1] --arg u64:10000000 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=HOUR
+// RUN: ptxsim %t.ptx --kernel count --grid 1 --block 32 --tool synccheck \
+// RUN:   --arg zero:-=s32[1] --arg u64:10000000 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=HOUR
+// RUN: ptxsim %t.ptx --kernel counted_polls --grid 1 --block 32 \
+// RUN:   --tool synccheck --arg zero:-=s32[1] --arg zero:-=s32[1] 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=HOUR
+//
+// Long computing takes time.
+// RUN: ptxsim %t.ptx --kernel measure --grid 1 --block 32 --tool synccheck \
+// RUN:   --arg zero:-=s32[2] --arg s32:100000 2>&1 | \
+// RUN:   FileCheck %s --check-prefix=MEASURE
+// MEASURE: s32[2]: 1 {{.*}}
 //
 // RUN: not ptxsim %t.ptx --kernel unwritten --grid 1 --block 32 \
 // RUN:   --tool initcheck --arg out:-=s32[32] 2>&1 | \
@@ -148,6 +169,60 @@ __global__ void gives_up(volatile int *flag, int *out) {
     }
   }
   *out = 1;
+}
+
+__device__ unsigned long clock64() {
+  unsigned long now;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(now));
+  return now;
+}
+
+__device__ unsigned long timer() {
+  unsigned long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+__global__ void work(volatile int *out, unsigned long cycles) {
+  unsigned long begin = clock64();
+  int turns = 0;
+  do
+    *out = ++turns;
+  while (clock64() - begin < cycles);
+}
+
+__global__ void work_timed(volatile int *out, unsigned long nanoseconds) {
+  unsigned long begin = timer();
+  int turns = 0;
+  do
+    *out = ++turns;
+  while (timer() - begin < nanoseconds);
+}
+
+__global__ void count(int *out, unsigned long cycles) {
+  unsigned long begin = clock64();
+  int turns = 0;
+  do
+    ++turns;
+  while (clock64() - begin < cycles);
+  *out = turns;
+}
+
+__global__ void counted_polls(volatile int *flag, int *out) {
+  unsigned long begin = clock64();
+  int polls = 0;
+  while (*flag == 0 && clock64() - begin < 100000000)
+    ++polls;
+  *out = polls;
+}
+
+__global__ void measure(int *out, int turns) {
+  unsigned long begin = timer();
+  unsigned x = 1;
+  for (int k = 0; k < turns; ++k)
+    asm volatile("mad.lo.u32 %0, %0, 1664525, 1013904223;" : "+r"(x));
+  out[0] = begin != 0 && timer() - begin >= unsigned(turns);
+  out[1] = int(x);
 }
 
 __global__ void unwritten(int *out) {
