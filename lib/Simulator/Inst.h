@@ -18,6 +18,7 @@
 #include <cstring>
 
 #define PTXSIM_INLINE inline __attribute__((always_inline))
+#define PTXSIM_NOINLINE __attribute__((noinline))
 
 namespace ptxsim {
 

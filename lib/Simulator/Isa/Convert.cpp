@@ -12,7 +12,6 @@ namespace {
 struct F16 {
   using Store = uint16_t;
   static PTXSIM_INLINE double widen(Store v) { return double(halfToFloat(v)); }
-  static PTXSIM_INLINE float toFloat(Store v) { return halfToFloat(v); }
   static constexpr int mantissa = 10, minExponent = -14, maxExponent = 15;
 };
 struct BF16 {
@@ -20,19 +19,16 @@ struct BF16 {
   static PTXSIM_INLINE double widen(Store v) {
     return double(bfloatToFloat(v));
   }
-  static PTXSIM_INLINE float toFloat(Store v) { return bfloatToFloat(v); }
   static constexpr int mantissa = 7, minExponent = -126, maxExponent = 127;
 };
 struct F32 {
   using Store = float;
   static PTXSIM_INLINE double widen(Store v) { return double(v); }
-  static PTXSIM_INLINE float toFloat(Store v) { return v; }
   static constexpr int mantissa = 23, minExponent = -126, maxExponent = 127;
 };
 struct F64 {
   using Store = double;
   static PTXSIM_INLINE double widen(Store v) { return v; }
-  static PTXSIM_INLINE float toFloat(Store v) { return float(v); }
   static constexpr int mantissa = 52, minExponent = -1022, maxExponent = 1023;
 };
 
@@ -44,8 +40,9 @@ PTXSIM_INLINE int highestBit(unsigned __int128 v) {
 /// Rounds sign * magnitude * 2^exponent to format F in any mode; the bits of
 /// F. `magnitude` is not zero. This is the slow, obviously right way.
 template <typename F>
-uint64_t roundExactly(bool negative, unsigned __int128 magnitude, int exponent,
-                      Rounding mode) {
+PTXSIM_NOINLINE uint64_t roundExactly(bool negative,
+                                      unsigned __int128 magnitude, int exponent,
+                                      Rounding mode) {
   int top = highestBit(magnitude) + exponent;
   int lowest = (top < F::minExponent ? F::minExponent : top) - F::mantissa;
   int drop = lowest - exponent;
@@ -149,22 +146,23 @@ template <typename T> constexpr T highest = T(~uint64_t(lowest<T>));
 
 // Integer to integer -------------------------------------------------------
 
+template <typename D, typename S> PTXSIM_INLINE D saturated(S v) {
+  if (isSignedType<S> && v < 0) {
+    if (!isSignedType<D>)
+      return 0;
+    return int64_t(v) < int64_t(lowest<D>) ? lowest<D> : D(v);
+  }
+  return uint64_t(v) > uint64_t(highest<D>) ? highest<D> : D(v);
+}
+
 template <typename D, typename S, bool Saturate>
 void intToInt(Warp &w, const Inst &i, uint32_t mask) {
   S in[32];
   D out[32];
   loadLanes<S>(w, i.a, i.aWidth, in);
   PTXSIM_VECTORIZE
-  for (unsigned l = 0; l < 32; ++l) {
-    if (Saturate) {
-      __int128 v = in[l];
-      out[l] = v < __int128(lowest<D>)    ? lowest<D>
-               : v > __int128(highest<D>) ? highest<D>
-                                          : D(in[l]);
-    } else {
-      out[l] = D(in[l]);
-    }
-  }
+  for (unsigned l = 0; l < 32; ++l)
+    out[l] = Saturate ? saturated<D>(in[l]) : D(in[l]);
   storeLanes<D>(w, i.dst, i.dstWidth, mask, out);
 }
 
@@ -181,7 +179,6 @@ void intToFloat(Warp &w, const Inst &i, uint32_t mask) {
     for (unsigned l = 0; l < 32; ++l)
       out[l] = Store(in[l]);
   } else {
-    PTXSIM_VECTORIZE
     for (unsigned l = 0; l < 32; ++l) {
       bool negative = isSignedType<S> && in[l] < 0;
       uint64_t magnitude =
@@ -190,52 +187,63 @@ void intToFloat(Warp &w, const Inst &i, uint32_t mask) {
     }
   }
   if (i.flags & CvtSat)
-    PTXSIM_VECTORIZE
-  for (unsigned l = 0; l < 32; ++l) {
-    double v = F::widen(out[l]);
-    out[l] = v >= 1  ? roundInteger<F>(false, 1, Rounding::Rn)
-             : v > 0 ? out[l]
-                     : fromBits<F>(0);
-  }
+    for (unsigned l = 0; l < 32; ++l) {
+      double v = F::widen(out[l]);
+      out[l] = v >= 1  ? roundInteger<F>(false, 1, Rounding::Rn)
+               : v > 0 ? out[l]
+                       : fromBits<F>(0);
+    }
   storeLanes<Store>(w, i.dst, i.dstWidth, mask, out);
+}
+
+// From floats --------------------------------------------------------------
+
+// Stages are functions of 32 lanes each: a conversion is one of 4 times 12
+// pairs of types, each with modes and flags.
+
+template <typename F>
+PTXSIM_NOINLINE void widenLanes(Warp &w, const Inst &i, double *out) {
+  typename F::Store in[32];
+  loadLanes<typename F::Store>(w, i.a, i.aWidth, in);
+  PTXSIM_VECTORIZE
+  for (unsigned l = 0; l < 32; ++l)
+    out[l] = F::widen(in[l]);
+  if (i.flags & CvtFtz && sizeof(typename F::Store) == 4)
+    PTXSIM_VECTORIZE
+  for (unsigned l = 0; l < 32; ++l)
+    out[l] = double(flushDenormal(float(out[l])));
+}
+
+PTXSIM_NOINLINE void roundLanes(double *v, Rounding mode) {
+  auto each = [&](auto round) {
+    PTXSIM_VECTORIZE
+    for (unsigned l = 0; l < 32; ++l)
+      v[l] = round(v[l]);
+  };
+  switch (mode) {
+  case Rounding::Rzi:
+    return each([](double x) { return __builtin_trunc(x); });
+  case Rounding::Rmi:
+    return each([](double x) { return __builtin_floor(x); });
+  case Rounding::Rpi:
+    return each([](double x) { return __builtin_ceil(x); });
+  default:
+    return each([](double x) { return __builtin_rint(x); });
+  }
 }
 
 // Float to integer ----------------------------------------------------------
 
-PTXSIM_INLINE double roundIntegral(double v, Rounding mode) {
-  switch (mode) {
-  case Rounding::Rzi:
-    return __builtin_trunc(v);
-  case Rounding::Rmi:
-    return __builtin_floor(v);
-  case Rounding::Rpi:
-    return __builtin_ceil(v);
-  default:
-    return __builtin_rint(v);
-  }
-}
-
-template <typename D, typename F, Rounding Mode>
-void floatToInt(Warp &w, const Inst &i, uint32_t mask) {
-  using Store = typename F::Store;
-  Store in[32];
-  D out[32];
-  loadLanes<Store>(w, i.a, i.aWidth, in);
+/// Integral values as integers: those beyond the type as its nearest.
+template <typename D>
+PTXSIM_NOINLINE void toIntLanes(const double *in, D nan, D *out) {
   // 2^bits is exact; the conversion of anything below is defined.
   constexpr double limit =
       double(uint64_t(1) << (sizeof(D) * 8 - 1)) * (isSignedType<D> ? 1 : 2);
-  // NVIDIA's rule: NaN gives the top bit from f64 or to 64 bits, 0 otherwise.
-  constexpr D nan = sizeof(D) == 8 || sizeof(Store) == 8
-                        ? D(uint64_t(1) << (sizeof(D) * 8 - 1))
-                        : D(0);
-  bool ftz = i.flags & CvtFtz;
+  constexpr double low = isSignedType<D> ? -limit : 0.0;
   PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l) {
-    double v = F::widen(in[l]);
-    if (ftz)
-      v = double(flushDenormal(F::toFloat(in[l])));
-    double r = roundIntegral(v, Mode);
-    double low = isSignedType<D> ? -limit : 0.0;
+    double r = in[l];
     bool inside = r >= low && r < limit;
     D converted = inside ? D(r) : D(0);
     out[l] = r != r       ? nan
@@ -243,6 +251,19 @@ void floatToInt(Warp &w, const Inst &i, uint32_t mask) {
              : r >= limit ? highest<D>
                           : converted;
   }
+}
+
+template <typename D, typename F>
+void floatToInt(Warp &w, const Inst &i, uint32_t mask) {
+  // NVIDIA's rule: NaN gives the top bit from f64 or to 64 bits, 0 otherwise.
+  constexpr D nan = sizeof(D) == 8 || sizeof(typename F::Store) == 8
+                        ? D(uint64_t(1) << (sizeof(D) * 8 - 1))
+                        : D(0);
+  double values[32];
+  D out[32];
+  widenLanes<F>(w, i, values);
+  roundLanes(values, Rounding(i.op));
+  toIntLanes<D>(values, nan, out);
   storeLanes<D>(w, i.dst, i.dstWidth, mask, out);
 }
 
@@ -261,48 +282,51 @@ template <> PTXSIM_INLINE uint16_t narrow<BF16>(double v) {
   return floatToBfloat(toFloatRoundToOdd(v));
 }
 
-template <typename To, typename From>
-void floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
-  using Store = typename To::Store;
-  typename From::Store in[32];
-  Store out[32];
-  loadLanes<typename From::Store>(w, i.a, i.aWidth, in);
-  Rounding mode = Rounding(i.op);
-  bool ftz = i.flags & CvtFtz;
-  auto take = [&](unsigned l) -> double {
-    double v = From::widen(in[l]);
-    return ftz && sizeof(in[l]) == 4 ? double(flushDenormal(float(v))) : v;
-  };
-  if (mode == Rounding::None || mode == Rounding::Rn) {
-    PTXSIM_VECTORIZE
+template <typename To>
+PTXSIM_NOINLINE void narrowLanes(const double *in, Rounding mode,
+                                 typename To::Store *out) {
+  if (mode >= Rounding::Rz && mode < Rounding::Rni) {
     for (unsigned l = 0; l < 32; ++l)
-      out[l] = narrow<To>(take(l));
-  } else if (mode >= Rounding::Rni) {
-    PTXSIM_VECTORIZE
-    for (unsigned l = 0; l < 32; ++l)
-      out[l] = narrow<To>(roundIntegral(take(l), mode));
-  } else {
-    PTXSIM_VECTORIZE
-    for (unsigned l = 0; l < 32; ++l)
-      out[l] = roundDouble<To>(take(l), mode);
+      out[l] = roundDouble<To>(in[l], mode);
+    return;
   }
-  if (i.flags & (CvtSat | CvtRelu | CvtFtz | CvtSatfinite))
-    PTXSIM_VECTORIZE
+  PTXSIM_VECTORIZE
+  for (unsigned l = 0; l < 32; ++l)
+    out[l] = narrow<To>(in[l]);
+}
+
+template <typename To>
+PTXSIM_NOINLINE void applyFlags(uint8_t flags, typename To::Store *out) {
+  constexpr unsigned bytes = sizeof(typename To::Store);
+  PTXSIM_VECTORIZE
   for (unsigned l = 0; l < 32; ++l) {
     double v = To::widen(out[l]);
-    if (i.flags & CvtSat)
+    if (flags & CvtSat)
       out[l] = narrow<To>(v > 0 ? (v < 1 ? v : 1.0) : 0.0);
     // NaN stays; -0 and negative numbers become +0.
-    if (i.flags & CvtRelu && !(v > 0) && v == v)
+    if (flags & CvtRelu && !(v > 0) && v == v)
       out[l] = narrow<To>(0.0);
-    if (i.flags & CvtFtz && sizeof(Store) == 4)
+    if (flags & CvtFtz && bytes == 4)
       out[l] = narrow<To>(double(flushDenormal(float(To::widen(out[l])))));
-    if (i.flags & CvtSatfinite && v == v && (v - v) != 0) // infinite
+    if (flags & CvtSatfinite && v == v && (v - v) != 0) // infinite
       out[l] = fromBits<To>(
-          (uint64_t(v < 0) << (sizeof(Store) * 8 - 1)) |
+          (uint64_t(v < 0) << (bytes * 8 - 1)) |
           ((uint64_t(To::maxExponent * 2 + 1) << To::mantissa) - 1));
   }
-  storeLanes<Store>(w, i.dst, i.dstWidth, mask, out);
+}
+
+template <typename To, typename From>
+void floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
+  double values[32];
+  typename To::Store out[32];
+  Rounding mode = Rounding(i.op);
+  widenLanes<From>(w, i, values);
+  if (mode >= Rounding::Rni)
+    roundLanes(values, mode);
+  narrowLanes<To>(values, mode, out);
+  if (i.flags)
+    applyFlags<To>(i.flags, out);
+  storeLanes<typename To::Store>(w, i.dst, i.dstWidth, mask, out);
 }
 
 /// The common widenings and narrowings, without modifiers.
@@ -376,31 +400,17 @@ template <typename F> Handler pickIntToFloat(Type from) {
   }
 }
 
-template <typename D, typename F> Handler pickMode(Rounding mode) {
-  switch (mode) {
-  case Rounding::Rni:
-    return floatToInt<D, F, Rounding::Rni>;
-  case Rounding::Rzi:
-    return floatToInt<D, F, Rounding::Rzi>;
-  case Rounding::Rmi:
-    return floatToInt<D, F, Rounding::Rmi>;
-  case Rounding::Rpi:
-    return floatToInt<D, F, Rounding::Rpi>;
-  default:
-    return nullptr;
-  }
-}
-
 template <typename D> Handler pickToInt(Type from, Rounding mode) {
+  bool integral = mode >= Rounding::Rni;
   switch (from) {
   case Type::F16:
-    return pickMode<D, F16>(mode);
+    return integral ? floatToInt<D, F16> : nullptr;
   case Type::BF16:
-    return pickMode<D, BF16>(mode);
+    return integral ? floatToInt<D, BF16> : nullptr;
   case Type::F32:
-    return pickMode<D, F32>(mode);
+    return integral ? floatToInt<D, F32> : nullptr;
   case Type::F64:
-    return pickMode<D, F64>(mode);
+    return integral ? floatToInt<D, F64> : nullptr;
   default:
     return mode == Rounding::None ? pickIntToInt<D, false>(from) : nullptr;
   }

@@ -267,7 +267,9 @@ template <Shape S, typename Op> Handler pick(Type type, uint8_t flags) {
   case Type::F32:
     return withFlags<S, F32, Op, 1>(flags);
   case Type::F32x2:
-    return flags & FloatSat ? nullptr : withFlags<S, F32, Op, 2>(flags);
+    return flags & FloatSat ? nullptr
+           : flags          ? shaped<S, F32, Op, 2, FloatFtz>()
+                            : shaped<S, F32, Op, 2, 0>();
   case Type::F64:
     return plain ? shaped<S, F64, Op, 1, 0>() : nullptr;
   case Type::F16:

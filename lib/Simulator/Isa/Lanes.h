@@ -20,7 +20,7 @@ using UnsignedOf = std::conditional_t<
 
 /// The low bits of 32 registers of `width` bytes, as T.
 template <typename T>
-PTXSIM_INLINE void loadLanes(Warp &w, uint32_t slot, unsigned width, T *out) {
+PTXSIM_NOINLINE void loadLanes(Warp &w, uint32_t slot, unsigned width, T *out) {
   using U = UnsignedOf<sizeof(T)>;
   switch (width) {
   case 2: {
@@ -49,8 +49,8 @@ PTXSIM_INLINE void loadLanes(Warp &w, uint32_t slot, unsigned width, T *out) {
 /// Stores T extended to the register: with its sign if it is a signed integer,
 /// with zeros otherwise.
 template <typename T>
-PTXSIM_INLINE void storeLanes(Warp &w, uint32_t slot, unsigned width,
-                              uint32_t mask, const T *in) {
+PTXSIM_NOINLINE void storeLanes(Warp &w, uint32_t slot, unsigned width,
+                                uint32_t mask, const T *in) {
   auto extend = [=](unsigned l) -> uint64_t {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
       return uint64_t(int64_t(in[l]));
