@@ -102,7 +102,7 @@ def attention(work):
     return arrays, needed + 2 * arrays["q"].size + 2 * arrays["out"].size
 
 
-def indexer(work):
+def indexer(work, heads=64):
     """One new token for each sequence: the scores of all that it sees, or the best
     2048, of so many that candidates have to be selected."""
     tokens, best = (TOKENS, 0) if work == "w7" else (4 * TOKENS, 2048)
@@ -111,15 +111,16 @@ def indexer(work):
     arrays["scales"] = arrays["scales"].reshape(*codes.shape[:4], 1, 1)
     random = np.random.default_rng(1)
     arrays |= {"lengths": np.full(SEQUENCES, tokens - 1, np.uint32),
-               "queries": random.integers(0, 120, (SEQUENCES, 64, 128), np.uint8),
-               "weights": random.random((SEQUENCES, 64), np.float32),
+               "queries": random.integers(0, 120, (SEQUENCES, heads, 128), np.uint8),
+               "weights": random.random((SEQUENCES, heads), np.float32),
                "offsets": np.arange(SEQUENCES + 1, dtype=np.uint32),
                "scores": np.zeros((SEQUENCES, tokens), np.float32),
                "best": np.zeros((SEQUENCES, best), np.int32)}
     # Each block of 1024 tokens needs the queries of its row, or one has all.
     blocks = SEQUENCES * (1 if best else -(-tokens // 1024))
     written = 4 * best or 4 * tokens
-    needed = (SEQUENCES * (tokens * (128 + 4) + written) + blocks * 64 * (128 + 4))
+    needed = (SEQUENCES * (tokens * (128 + 4) + written)
+              + blocks * heads * (128 + 4))
     return arrays, needed
 
 
@@ -143,11 +144,11 @@ def with_main(program, work):
         f"  call @{work}({names}) : ({types}) -> ()", "  return", "}", ""])
 
 
-def main(folder, run, program, work, chip="sm_90a"):
+def count(folder, run, program, work, arrays, chip):
+    """The counters of a work, whose program is a text."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    arrays, needed = instance(work)
-    names, text = with_main(pathlib.Path(program).read_text(), work)
+    names, text = with_main(program, work)
     source = folder / f"{work}.mlir"
     source.write_text(text)
     command = [run, source, "--device=sim", f"--chip={chip}", "--count"]
@@ -170,8 +171,13 @@ def main(folder, run, program, work, chip="sm_90a"):
     if shared:
         conflicts = int(re.search(r"(\d+) of them bank conflicts", shared[0])[1])
     executed = int(re.search(r"^(\d+) warp instructions", done.stderr, re.M)[1])
-    return {"moved": 32 * sectors, "needed": needed, "conflicts": conflicts,
-            "executed": executed}
+    return {"moved": 32 * sectors, "conflicts": conflicts, "executed": executed}
+
+
+def main(folder, run, program, work, chip="sm_90a"):
+    arrays, needed = instance(work)
+    text = pathlib.Path(program).read_text()
+    return count(folder, run, text, work, arrays, chip) | {"needed": needed}
 
 
 if __name__ == "__main__":

@@ -79,10 +79,13 @@ Candidates::Candidates(KernelBuilder &builder, int64_t k, int64_t threads,
          threads <= maxThreads);
   sorted = llvm::PowerOf2Ceil(std::max<int64_t>(k, 2));
   perThread = llvm::divideCeil(sorted, threads);
-  // As many again as are kept, unless static memory has room for fewer.
-  int64_t least = std::max(k + step, perThread * threads);
+  // Room for as many again as are kept. A third of it will do for static
+  // memory, of which more blocks fit a multiprocessor; with less, selections
+  // run at so many steps that they take longer than the scores.
+  int64_t spare = std::max(k, 2 * step);
+  int64_t least = std::max(k + step + spare / 3, perThread * threads);
   int64_t inStatic = roomIn(staticSharedBytes - otherBytes);
-  capacity = std::max(least, k + step + std::max(k, 2 * step));
+  capacity = std::max(k + step + spare, perThread * threads);
   if (least <= inStatic)
     capacity = std::min(capacity, inStatic);
   assert(capacity <= roomIn(dynamicSharedBytes - otherBytes));
