@@ -42,6 +42,28 @@ func.func @strides(%k: !kvcache.cache<key, #kv>, %x: !slice, %y: !wide, %b: memr
 
 // -----
 
+// Queries of the indexer: of any byte, of 16 where the host finds so, of two.
+#mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128, table = own>>
+!odd = memref<?x8x128xf8E4M3FN, strided<[1025, 128, 1]>>
+!open = memref<?x8x128xf8E4M3FN, strided<[?, ?, 1]>>
+!even = memref<?x8x128xf8E4M3FN, strided<[1026, 128, 1]>>
+func.func @queries(%k: !kvcache.cache<key, #mla>, %x: !odd, %y: !open, %z: !even, %packed: memref<?x8x128xf8E4M3FN>, %w: memref<?x8xf32>, %o: memref<?xi32>, %i: memref<?x64xi32>, %s: memref<?x?xf32>) {
+  // expected-remark @below {{rows of tensors start at multiples of 1 bytes, not 16: stride 0 of memref<?x8x128xf8E4M3FN, strided<[1025, 128, 1]>> is 1025 bytes}}
+  kvcache.indexer_topk queries(%x, %w : !odd, memref<?x8xf32>) from(%k : !kvcache.cache<key, #mla>)
+      offsets(%o : memref<?xi32>) into(%i : memref<?x64xi32>)
+  // expected-remark @below {{two ways to read queries, for rows at multiples of 16 and of 1 bytes: stride 0 of memref<?x8x128xf8E4M3FN, strided<[?, ?, 1]>> is known at run time only}}
+  kvcache.indexer_topk queries(%y, %w : !open, memref<?x8xf32>) from(%k : !kvcache.cache<key, #mla>)
+      offsets(%o : memref<?xi32>) into(%i : memref<?x64xi32>)
+  // expected-remark @below {{rows of tensors start at multiples of 2 bytes, not 16: stride 0 of memref<?x8x128xf8E4M3FN, strided<[1026, 128, 1]>> is 1026 bytes}}
+  kvcache.indexer_scores queries(%z, %w : !even, memref<?x8xf32>) from(%k : !kvcache.cache<key, #mla>)
+      offsets(%o : memref<?xi32>) into(%s : memref<?x?xf32>)
+  kvcache.indexer_scores queries(%packed, %w : memref<?x8x128xf8E4M3FN>, memref<?x8xf32>) from(%k : !kvcache.cache<key, #mla>)
+      offsets(%o : memref<?xi32>) into(%s : memref<?x?xf32>)
+  return
+}
+
+// -----
+
 // Nothing to say: sizes of run time are no strides of run time.
 #kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
 func.func @sizes(%k: !kvcache.cache<key, #kv>, %x: memref<?x1x576xbf16>, %out: memref<?x?x1x576xbf16>, %b: memref<?xi32>, %p: memref<?xi32>) {

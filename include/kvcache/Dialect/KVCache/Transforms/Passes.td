@@ -20,7 +20,7 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
 
     Vectors are as wide as the layouts and strides prove safe, up to 16 bytes.
     Where that depends on a stride or an offset of run time, the host chooses
-    between two kernels.
+    between two kernels, or between two ways to read in one.
 
     `threads`, `chunks` and `blocks-per-sm` are defaults for operations without a
     `tuning` attribute; 0 leaves the choice to the operation. Where there is more

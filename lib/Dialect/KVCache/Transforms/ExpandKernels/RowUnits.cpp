@@ -183,11 +183,9 @@ void RowUnits::forEach(ImplicitLocOpBuilder &b, Value thread, int64_t count,
        count % perRow == 0);
 }
 
-void mlir::kvcache::emitForAlignment(ImplicitLocOpBuilder &host,
-                                     ArrayRef<Value> tensors,
-                                     function_ref<void(int64_t)> emit,
-                                     bool isFlat) {
-  unsigned rowRank = isFlat ? 2 : 1;
+RowAlignment mlir::kvcache::findRowAlignment(Location location,
+                                             ArrayRef<Value> tensors,
+                                             StringRef both, unsigned rowRank) {
   // The best that types allow or leave open; below, elements' own alignment.
   int64_t natural = maxAccessBytes;
   for (Value tensor : tensors)
@@ -201,31 +199,39 @@ void mlir::kvcache::emitForAlignment(ImplicitLocOpBuilder &host,
         return reason;
     return std::string();
   };
-  auto remark = [&](int64_t bytes) {
-    if (bytes < maxAccessBytes)
-      emitRemark(host.getLoc())
-          << "rows of tensors start at multiples of " << bytes << " bytes, not "
-          << maxAccessBytes << ": " << why(maxAccessBytes);
-  };
-  for (int64_t bytes = maxAccessBytes; bytes > natural; bytes /= 2) {
-    std::optional<bool> known = areRowsAligned(tensors, bytes, rowRank);
-    if (known && !*known)
-      continue;
-    if (known) {
-      remark(bytes);
-      return emit(bytes);
-    }
-    emitRemark(host.getLoc())
-        << "two kernels, for rows at multiples of " << bytes << " and of "
-        << natural << " bytes: " << why(bytes);
-    Value aligned = emitAreRowsAligned(host, tensors, bytes, rowRank);
-    auto branch = scf::IfOp::create(host, aligned, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(host);
-    host.setInsertionPointToStart(branch.thenBlock());
-    emit(bytes);
-    host.setInsertionPointToStart(branch.elseBlock());
-    return emit(natural);
+  int64_t best = maxAccessBytes;
+  std::optional<bool> known;
+  for (; best > natural; best /= 2) {
+    known = areRowsAligned(tensors, best, rowRank);
+    if (known.value_or(true))
+      break;
   }
-  remark(natural);
-  emit(natural);
+  if (best > natural && !known) {
+    emitRemark(location) << both << ", for rows at multiples of " << best
+                         << " and of " << natural << " bytes: " << why(best);
+    return {natural, best};
+  }
+  if (best < maxAccessBytes)
+    emitRemark(location) << "rows of tensors start at multiples of " << best
+                         << " bytes, not " << maxAccessBytes << ": "
+                         << why(maxAccessBytes);
+  return {best, best};
+}
+
+void mlir::kvcache::emitForAlignment(ImplicitLocOpBuilder &host,
+                                     ArrayRef<Value> tensors,
+                                     function_ref<void(int64_t)> emit,
+                                     bool isFlat) {
+  unsigned rowRank = isFlat ? 2 : 1;
+  RowAlignment rows =
+      findRowAlignment(host.getLoc(), tensors, "two kernels", rowRank);
+  if (rows.isCertain())
+    return emit(rows.best);
+  Value aligned = emitAreRowsAligned(host, tensors, rows.best, rowRank);
+  auto branch = scf::IfOp::create(host, aligned, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(host);
+  host.setInsertionPointToStart(branch.thenBlock());
+  emit(rows.best);
+  host.setInsertionPointToStart(branch.elseBlock());
+  emit(rows.certain);
 }

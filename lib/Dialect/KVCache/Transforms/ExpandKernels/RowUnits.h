@@ -85,6 +85,19 @@ struct RowUnits {
                function_ref<void(Value unit)> body) const;
 };
 
+/// Bytes that rows of tensors start at multiples of.
+struct RowAlignment {
+  /// `certain` in any case, `best` unless the host finds otherwise.
+  int64_t certain, best;
+  bool isCertain() const { return certain == best; }
+};
+
+/// What types say of rows of `tensors` (see `areRowsAligned`). Remarks at
+/// `location` what keeps them from `maxAccessBytes`, and where it is known at
+/// run time only, that `both` are made of it ("two kernels").
+RowAlignment findRowAlignment(Location location, ArrayRef<Value> tensors,
+                              StringRef both, unsigned rowRank = 1);
+
 /// Calls `emit` with the alignment in bytes that rows of `tensors` have, which
 /// are heads, or whole rows where vectors run on over heads (`isFlat`): once
 /// where types tell, else in two branches on the host.

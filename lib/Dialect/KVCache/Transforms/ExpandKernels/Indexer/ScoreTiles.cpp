@@ -67,21 +67,17 @@ ScoreTiles::ScoreTiles(KernelBuilder &builder, const ScoreInputs &inputs,
 
 void ScoreTiles::takeQueries(KernelBuilder &builder) {
   Value tensor = inputs.queries;
-  queries.emplace(builder, tensor, b.getF16Type());
-  for (int64_t bytes = maxAccessBytes; bytes > 1; bytes /= 2) {
-    std::optional<bool> known = areRowsAligned({tensor}, bytes);
-    if (known && !*known)
-      continue;
-    if (known)
-      return;
-    alignedQueries.emplace(builder, tensor, b.getF16Type(), bytes);
-    ImplicitLocOpBuilder &host = builder.hostBuilder();
-    Value aligned =
-        Arith(host).toIndex(emitAreRowsAligned(host, {tensor}, bytes));
-    Arith arith(b);
-    areAligned = arith.equal(builder.take(aligned), arith.index(1));
+  ImplicitLocOpBuilder &host = builder.hostBuilder();
+  RowAlignment rows =
+      findRowAlignment(host.getLoc(), {tensor}, "two ways to read queries");
+  queries.emplace(builder, tensor, b.getF16Type(), rows.certain);
+  if (rows.isCertain())
     return;
-  }
+  alignedQueries.emplace(builder, tensor, b.getF16Type(), rows.best);
+  Value aligned =
+      Arith(host).toIndex(emitAreRowsAligned(host, {tensor}, rows.best));
+  Arith arith(b);
+  areAligned = arith.equal(builder.take(aligned), arith.index(1));
 }
 
 void ScoreTiles::require(ImplicitLocOpBuilder &host, const ScoreInputs &inputs,
