@@ -362,3 +362,22 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x64x128xf8E4M3FN>, %w: me
   kvcache.indexer_topk queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #kv>) offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) global_scale(%g : memref<1xf32>)
   return
 }
+
+// -----
+
+func.func @f(%s: memref<?x?xf32>, %n: memref<?xi32>, %i: memref<?x512xi32>) {
+  kvcache.topk scores(%s : memref<?x?xf32>) live(%n : memref<?xi32>) into(%i : memref<?x512xi32>) tuning(<threads = 64>)
+  // expected-error @+1 {{'kvcache.topk' op expected a tuning of at least 64 threads, which keep candidates together, got 32; leave 'threads' out}}
+  kvcache.topk scores(%s : memref<?x?xf32>) live(%n : memref<?xi32>) into(%i : memref<?x512xi32>) tuning(<threads = 32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128>, page_size = 64, scales = <f32, granularity = 128>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x64x128xf8E4M3FN>, %w: memref<?x64xf32>, %o: memref<?xi32>, %i: memref<?x512xi32>, %scores: memref<?x?xf32>) {
+  kvcache.indexer_topk queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #kv>) offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) scores(%scores : memref<?x?xf32>) tuning(<threads = 32>)
+  // expected-error @+1 {{'kvcache.indexer_topk' op expected a tuning of at least 64 threads, which keep candidates together, got 32; leave 'threads' out}}
+  kvcache.indexer_topk queries(%q, %w : memref<?x64x128xf8E4M3FN>, memref<?x64xf32>) from(%k : !kvcache.cache<key, #kv>) offsets(%o : memref<?xi32>) into(%i : memref<?x512xi32>) tuning(<threads = 32>)
+  return
+}

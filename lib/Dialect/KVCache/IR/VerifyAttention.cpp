@@ -215,11 +215,9 @@ LogicalResult MLADecodeOp::verify() {
       failed(verifyPositive(*this, "scale", getScale())) ||
       failed(verifyGlobalScale(*this, layout, getGlobalScale())))
     return failure();
-  if (TuningAttr tuning = getTuningAttr();
-      tuning && tuning.getThreads() != 0 && tuning.getThreads() < latentThreads)
-    return emitOpError("expected a tuning of at least ")
-           << latentThreads << " threads, of which four warps share a tile, "
-           << "got " << tuning.getThreads() << "; leave 'threads' out";
+  if (failed(verifyThreads(*this, getTuningAttr(), latentThreads,
+                           "of which four warps share a tile")))
+    return failure();
   int64_t heads = getQueryHeads();
   if (heads > 128)
     return emitOpError("expected at most 128 query heads, got ") << heads;

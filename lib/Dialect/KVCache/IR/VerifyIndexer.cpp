@@ -11,6 +11,9 @@ using namespace mlir::kvcache;
 
 namespace {
 constexpr int64_t dynamic = ShapedType::kDynamic;
+/// The threads of a block that keeps candidates, at least, and why.
+constexpr int64_t candidateThreads = 64;
+constexpr StringLiteral ofCandidates = "which keep candidates together";
 } // namespace
 
 LogicalResult RemapIndicesOp::verify() {
@@ -71,7 +74,9 @@ LogicalResult TopKOp::verify() {
                           {Float32Type::get(getContext())}, {dynamic, dynamic},
                           {"T", "N"})) ||
       failed(verifyList(*this, "live", getLive(), "T")) ||
-      failed(verifyBest(*this, maxK, getIndices(), getValues())))
+      failed(verifyBest(*this, maxK, getIndices(), getValues())) ||
+      failed(verifyThreads(*this, getTuningAttr(), candidateThreads,
+                           ofCandidates)))
     return failure();
   if (failed(
           verifySameSize(*this, 0, "scores", getScores(), "live", getLive())))
@@ -159,6 +164,9 @@ LogicalResult IndexerTopKOp::verify() {
     return emitOpError("expected 'scores' or 'workspace', got both");
   if (getScores())
     return verifyScores(*this, getQueries(), getScores());
+  if (failed(verifyThreads(*this, getTuningAttr(), candidateThreads,
+                           ofCandidates)))
+    return failure();
   if (!getWorkspace())
     return success();
   int64_t words = 2 * cast<MemRefType>(getIndices().getType()).getDimSize(1);

@@ -24,6 +24,15 @@ LogicalResult mlir::kvcache::verifyGlobalScale(Operation *op, LayoutAttr layout,
                       {Float32Type::get(op->getContext())}, {}, {});
 }
 
+LogicalResult mlir::kvcache::verifyThreads(Operation *op, TuningAttr tuning,
+                                           int64_t least, StringRef why) {
+  if (!tuning || tuning.getThreads() == 0 || tuning.getThreads() >= least)
+    return success();
+  return op->emitOpError("expected a tuning of at least ")
+         << least << " threads, " << why << ", got " << tuning.getThreads()
+         << "; leave 'threads' out";
+}
+
 SmallVector<Type> mlir::kvcache::getWideFloats(MLIRContext *context) {
   return {Float32Type::get(context), Float16Type::get(context),
           BFloat16Type::get(context)};

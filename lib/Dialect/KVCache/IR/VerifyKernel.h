@@ -60,6 +60,11 @@ LogicalResult verifyQuantization(Operation *op, LayoutAttr layout,
 /// of `layout`.
 LogicalResult verifyGlobalScale(Operation *op, LayoutAttr layout, Value scale);
 
+/// Checks that blocks of `tuning` (may be null) have at least `least` threads
+/// ("of which four warps share a tile"), where it says how many.
+LogicalResult verifyThreads(Operation *op, TuningAttr tuning, int64_t least,
+                            StringRef why);
+
 /// f32, f16 and bf16.
 SmallVector<Type> getWideFloats(MLIRContext *context);
 

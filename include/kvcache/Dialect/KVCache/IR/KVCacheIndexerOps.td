@@ -85,6 +85,7 @@ def KVCache_TopKOp : KVCache_KernelOpBase<"topk"> {
       `memref<? x K x f32>`, with as many rows and last stride 1.
     - `K` is static, at least 1 and at most 2048.
     - `live` is a `memref<? x i32>` with an entry a row.
+    - A `tuning` says no fewer than 64 threads.
 
     Example:
     ```mlir
@@ -202,6 +203,7 @@ def KVCache_IndexerTopKOp : KVCache_KernelOp<"indexer_topk"> {
     - `scores` are as in `kvcache.indexer_scores`; `scores` and `workspace` are
       not given both.
     - `workspace` has `2 * K` words a part and last stride 1.
+    - A `tuning` says no fewer than 64 threads, unless `scores` are given.
 
     Example:
     ```mlir
