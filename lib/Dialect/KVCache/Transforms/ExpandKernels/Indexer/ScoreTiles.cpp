@@ -10,7 +10,7 @@
 #include "../Destinations.h"
 #include "../RowUnits.h"
 #include "../Tiles/FastMath.h"
-#include "../Tiles/Mma.h"
+#include "../Tiles/ScoreTile.h"
 #include "../Tiles/Wgmma.h"
 #include "../Tiles/Words.h"
 #include "TokenRows.h"
@@ -35,6 +35,10 @@ static constexpr int64_t warpgroup = 4;
 
 /// Heads whose products by wgmma a lane has at once: a register for two.
 static constexpr int64_t mostHeadsAtOnce = 64;
+
+/// Products of mma.sync: heads of a tile by tokens of two groups.
+static constexpr ScoreLanes ofPair = {/*transposed=*/true, /*rowGroups=*/1,
+                                      /*tokenGroups=*/2};
 
 /// Words of a vector of shared memory.
 static int64_t vectorWords(int64_t headSize) {
@@ -104,7 +108,7 @@ Value ScoreTiles::begin(Value row, Value most) {
 SmallVector<Value> ScoreTiles::convert(ValueRange words) {
   SmallVector<Value> registers;
   for (Value word : words)
-    llvm::append_range(registers, Words(b).codesToF16(word, layout.getDtype()));
+    llvm::append_range(registers, Words(b).decode(word, layout.getDtype()));
   return registers;
 }
 
@@ -219,14 +223,16 @@ SmallVector<Value> ScoreTiles::loadWeights(Value tile) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-void ScoreTiles::addPositive(ValueRange products, ArrayRef<Value> weights,
+void ScoreTiles::addPositive(ArrayRef<SmallVector<Value>> scores,
+                             ArrayRef<Value> weights,
                              MutableArrayRef<Value> sums) {
   FastMath math(b);
   Value zero = math.number(0);
-  for (int64_t i = 0; i < 4; ++i) {
-    Value positive = arith::MaximumFOp::create(b, products[i], zero);
-    sums[i / 2] = math.fma(positive, weights[i % 2], sums[i / 2]);
-  }
+  for (auto [token, sum] : llvm::enumerate(sums))
+    for (auto [ofHead, weight] : llvm::zip_equal(scores, weights)) {
+      Value positive = arith::MaximumFOp::create(b, ofHead[token], zero);
+      sum = math.fma(positive, weight, sum);
+    }
 }
 
 /// Registers of A, step by step, of the keys of two groups.
@@ -240,7 +246,6 @@ static SmallVector<Value> rowsOf(ArrayRef<Value> upper, ArrayRef<Value> lower) {
 void ScoreTiles::addTile(ArrayRef<SmallVector<Value>> keys, Value tile,
                          ArrayRef<Value> weights, MutableArrayRef<Value> sums) {
   Arith arith(b);
-  Value zero = FastMath(b).number(0);
   int64_t perVector = vectorWords(headSize), perLane = headSize / 8;
   auto vectorType = VectorType::get({perVector}, b.getI32Type());
   Value first = arith.mul(tile, perLane / perVector * Warp::lanes);
@@ -256,11 +261,11 @@ void ScoreTiles::addTile(ArrayRef<SmallVector<Value>> keys, Value tile,
   }
   for (int64_t pair = 0; pair < groups; pair += 2) {
     SmallVector<Value> rows = rowsOf(keys[pair], keys[pair + 1]);
-    SmallVector<Value> products(4, zero);
+    ScoreTile scores(b, ofPair, b.getF16Type());
     for (int64_t step = 0; step < headSize / 16; ++step)
-      products = emitMma(b, b.getF16Type(), ArrayRef(rows).slice(4 * step, 4),
-                         {query[2 * step], query[2 * step + 1]}, products);
-    addPositive(products, weights, sums.slice(pair, 2));
+      scores.add({{query[2 * step], query[2 * step + 1]}},
+                 {SmallVector<Value>(ArrayRef(rows).slice(4 * step, 4))});
+    addPositive(scores.scores(), weights, sums.slice(pair, 2));
   }
 }
 
@@ -304,10 +309,12 @@ ScoreTiles::sumByWarpgroup(ArrayRef<SmallVector<Value>> keys) {
           emitMatrixDescriptor(b, sharedQueries, first, headSize / 16);
       SmallVector<Value> products =
           emitWgmma(b, rowsOf(keys[pair], keys[pair + 1]), queries, columns);
-      for (int64_t tile = 0; tile < columns / 8; ++tile)
-        addPositive(ArrayRef(products).slice(4 * tile, 4),
-                    weightsOf(first / 8 + tile),
+      for (int64_t tile = 0; tile < columns / 8; ++tile) {
+        // A fragment C of tokens by heads.
+        auto c = ArrayRef(products).slice(4 * tile, 4);
+        addPositive({{c[0], c[2]}, {c[1], c[3]}}, weightsOf(first / 8 + tile),
                     MutableArrayRef(sums).slice(pair, 2));
+      }
     }
   return sums;
 }

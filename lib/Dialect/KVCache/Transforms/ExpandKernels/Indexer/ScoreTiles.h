@@ -92,9 +92,9 @@ private:
   /// Adds what a tile of heads (i32), two of them the lane's, adds to the sums.
   void addTile(ArrayRef<SmallVector<Value>> keys, Value tile,
                ArrayRef<Value> weights, MutableArrayRef<Value> sums);
-  /// Adds what is positive of products, four of a tile of heads, to the sums of
-  /// two groups.
-  void addPositive(ValueRange products, ArrayRef<Value> weights,
+  /// Adds what is positive of the scores of two heads, by head and group of
+  /// tokens, times their weights to the sums of these groups.
+  void addPositive(ArrayRef<SmallVector<Value>> scores, ArrayRef<Value> weights,
                    MutableArrayRef<Value> sums);
   /// The weights of the lane's two heads of a tile of heads; the same from
   /// shared memory, of any tile (i32).

@@ -110,7 +110,7 @@ SmallVector<Value> Words::multiply(Value word, ArrayRef<Value> factors,
 
 SmallVector<Value> Words::decodeScaled(Value word, Type dtype) {
   if (dtype.isInteger(8))
-    return codesToF16(word, dtype);
+    return decode(word, dtype);
   Value codes = bitcast(word, VectorType::get({4}, b.getI8Type()));
   codes = arith::BitcastOp::create(b, VectorType::get({4}, dtype), codes);
   return of(
@@ -133,7 +133,7 @@ Value Words::restoreNaN(Value word, ValueRange decoded, Type dtype) {
                  b.getI32Type());
 }
 
-SmallVector<Value> Words::codesToF16(Value word, Type dtype, int64_t pairs) {
+SmallVector<Value> Words::decode(Value word, Type dtype) {
   Arith arith(b);
   Type i32 = b.getI32Type();
   SmallVector<Value> halves;
@@ -146,7 +146,7 @@ SmallVector<Value> Words::codesToF16(Value word, Type dtype, int64_t pairs) {
     Value excess = arith::ConstantOp::create(
         b, DenseElementsAttr::get(
                pair, cast<Attribute>(b.getF16FloatAttr(1024 + 128))));
-    for (int64_t i = 0; i < pairs; ++i) {
+    for (int64_t i = 0; i < 2; ++i) {
       Value biased =
           permute(bytes, arith.i32(0x64646464), i == 0 ? 0x4140 : 0x4342);
       Value exact = arith::SubFOp::create(b, bitcast(biased, pair), excess);
@@ -154,11 +154,8 @@ SmallVector<Value> Words::codesToF16(Value word, Type dtype, int64_t pairs) {
     }
     return halves;
   }
-  int64_t count = 2 * pairs;
   Value codes = bitcast(word, VectorType::get({4}, b.getI8Type()));
-  if (pairs == 1)
-    codes = vector::ExtractStridedSliceOp::create(b, codes, 0, 2, 1);
-  codes = arith::BitcastOp::create(b, VectorType::get({count}, dtype), codes);
-  return of(arith::ExtFOp::create(b, VectorType::get({count}, b.getF16Type()),
-                                  codes));
+  codes = arith::BitcastOp::create(b, VectorType::get({4}, dtype), codes);
+  return of(
+      arith::ExtFOp::create(b, VectorType::get({4}, b.getF16Type()), codes));
 }

@@ -45,9 +45,9 @@ public:
   SmallVector<Value> multiply(Value word, ArrayRef<Value> factors, Type type,
                               int64_t terms = 1);
 
-  /// The codes of `dtype` (f8E4M3FN or `i8`) in a register as pairs of f16,
-  /// exactly: two registers, or with `pairs` 1 the first one.
-  SmallVector<Value> codesToF16(Value word, Type dtype, int64_t pairs = 2);
+  /// The codes of `dtype` (f8E4M3FN or `i8`) in a register as two registers of
+  /// f16, exactly.
+  SmallVector<Value> decode(Value word, Type dtype);
 
   /// The same divided by `decodedUnit`, which takes less; what a NaN becomes is
   /// not said.
