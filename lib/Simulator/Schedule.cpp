@@ -96,6 +96,8 @@ size_t Runner::residentBytes() const {
   size_t perBlock = size_t(program.registerBytes) * launch.warpsPerBlock +
                     launch.sharedBytes +
                     launch.localStride * launch.warpsPerBlock * 32;
+  if (launch.tools & RaceCheck)
+    perBlock += launch.sharedBytes * sizeof(RaceCell) * 5 / 4;
   return perBlock * launch.clusterBlocks * (resident.size() + 1);
 }
 

@@ -35,7 +35,7 @@ constexpr uint32_t reservedSharedBytes = 1024;
 
 /// What an instruction of a warp takes, with what it waits for memory; a cycle
 /// is a nanosecond.
-constexpr uint64_t cyclesPerInstruction = 8;
+constexpr uint64_t cyclesPerInstruction = 32;
 
 struct Launch;
 struct Worker;
