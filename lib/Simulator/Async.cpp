@@ -88,7 +88,7 @@ void ptxsim::readSource(PendingCopy &copy) {
 
 void ptxsim::land(PendingCopy &copy) {
   Block &block = *copy.warp->block;
-  AsyncScope scope(*copy.warp, copy.kind >= CopyKind::Bulk);
+  AsyncScope scope(*copy.warp, copy.kind >= CopyKind::Bulk, copy.epoch);
   clearPending(copy);
   switch (copy.kind) {
   case CopyKind::ArriveWhenDone:

@@ -32,6 +32,8 @@ struct PendingCopy {
   const Inst *inst = nullptr;
   Warp *warp = nullptr;
   unsigned lane = 0;
+  /// For the race check: when it was issued.
+  uint32_t epoch = 0;
   uint64_t dst = 0, src = 0;
   Space dstSpace = Space::Shared, srcSpace = Space::Global;
   uint32_t bytes = 0;

@@ -29,6 +29,7 @@ static PendingCopy start(Warp &w, const Inst &i, unsigned lane, CopyKind kind) {
   copy.inst = &i;
   copy.warp = &w;
   copy.lane = lane;
+  copy.epoch = w.clock ? w.clock->epoch : 0;
   return copy;
 }
 

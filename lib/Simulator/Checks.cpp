@@ -194,19 +194,24 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
     launch.globalProxy->access(warp, inst, lane, allocation, address, bytes,
                                mode);
   if (launch.globalRaces) {
-    bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode);
+    bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode) &&
+                    !(mode == AccessMode::Read && inst.flags & AccessGuess);
+    // A vector is as many accesses as it has elements.
+    unsigned element = passesOn && inst.size ? inst.size : bytes;
     // Most atomics pass nothing on.
     if (passesOn && mode != AccessMode::Write &&
         !(launch.globalRaces->places.empty() &&
           warp.block->cluster->places.empty()))
-      observeGlobal(warp, inst, lane, address);
+      for (unsigned at = 0; at < bytes; at += element)
+        observeGlobal(warp, inst, lane, address + at);
     launch.globalRaces->access(warp, inst, lane, allocation, address, bytes,
                                mode);
     if (passesOn &&
         (mode == AccessMode::Write || (mode == AccessMode::Atomic &&
                                        (inst.flags & AccessRelease ||
                                         warp.clock->fenced[BlockScope][lane]))))
-      publishGlobal(warp, inst, lane, address, mode);
+      for (unsigned at = 0; at < bytes; at += element)
+        publishGlobal(warp, inst, lane, address + at, mode);
   }
   if (!allocation.shadow)
     return;

@@ -85,19 +85,23 @@ PTXSIM_INLINE bool allWritten(const uint8_t *written, unsigned bytes) {
 /// perhaps of the async proxy.
 class AsyncScope {
 public:
-  explicit AsyncScope(Warp &warp, bool asyncProxy = false)
-      : warp(warp), before(warp.asynchronous), proxyBefore(warp.asyncProxy) {
+  explicit AsyncScope(Warp &warp, bool asyncProxy = false, uint32_t epoch = 0)
+      : warp(warp), before(warp.asynchronous), proxyBefore(warp.asyncProxy),
+        epochBefore(warp.copyEpoch) {
     warp.asynchronous = true;
     warp.asyncProxy = asyncProxy;
+    warp.copyEpoch = epoch;
   }
   ~AsyncScope() {
     warp.asynchronous = before;
     warp.asyncProxy = proxyBefore;
+    warp.copyEpoch = epochBefore;
   }
 
 private:
   Warp &warp;
   bool before, proxyBefore;
+  uint32_t epochBefore;
 };
 
 /// Checks an access to a block's shared memory and records it; false if it is

@@ -221,7 +221,7 @@ void decodeAtomic(Statement &s, bool isRed) {
   }
   if (isCas) {
     s.inst.c = s.src(first + 2, type);
-    s.builder.swapAddresses.insert({s.inst.a, s.inst.imm});
+    s.builder.swapAddresses.insert({s.inst.space, s.inst.a, s.inst.imm});
   }
   s.inst.flags |= uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
   if (space != Space::Shared) {

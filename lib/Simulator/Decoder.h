@@ -96,16 +96,16 @@ public:
   FunctionFrame *frame = nullptr;
   const CallGraph graph;
   /// Of the function being decoded: its plain loads, and the addresses of its
-  /// compare-and-swaps, by register and displacement.
+  /// compare-and-swaps, by space, register and displacement.
   std::vector<size_t> plainLoads;
-  std::set<std::pair<uint32_t, int64_t>> swapAddresses;
+  std::set<std::tuple<Space, uint32_t, int64_t>> swapAddresses;
 
 private:
   friend class Statement;
   bool decodeBody(FunctionFrame &frame, std::string &error);
   /// A loop around a compare-and-swap begins with a load, which may be plain:
   /// what it gives is only taken for good if the swap finds it there.
-  void strengthenFirstLoads();
+  void markGuesses();
   /// Adds what has to be watched of a function's registers (RegisterInit.cpp).
   void trackRegisters(FunctionFrame &frame, uint32_t begin);
   void layoutShared();

@@ -5,7 +5,7 @@
 // both blocks, or the first must have happened before the second (Clocks.cpp).
 // A strong write that the block has itself read by a strong access, or written
 // over, happened before what follows there. Two writes of the same value are
-// let pass.
+// let pass; such a write is compared with no reads, and drops none.
 #include "GlobalRaces.h"
 #include "Checks.h"
 #include "Clocks.h"
@@ -17,7 +17,11 @@ using namespace ptxsim;
 /// From here on all that is known is forgotten: that may hide a race but not
 /// invent one.
 static constexpr size_t maxSegments = size_t(1) << 24;
-static constexpr size_t maxSets = size_t(1) << 18;
+static constexpr size_t maxSets = size_t(1) << 20;
+/// More than one access adds.
+static constexpr size_t spareSets = size_t(1) << 16;
+/// From here on any block may have observed any write.
+static constexpr size_t maxObserved = size_t(1) << 20;
 static constexpr size_t numAddedReaders = 1024;
 
 /// The strength of an access: the widest scope of others it is strong to.
@@ -55,6 +59,7 @@ void GlobalRaces::restart() {
   ++generation;
   sets.clear();
   setsByHash.clear();
+  observed.clear();
   addedReaders.assign(numAddedReaders, AddedReader());
 }
 
@@ -112,53 +117,55 @@ bool GlobalRaces::bothStrong(const Warp &warp, Access now,
                                        uint32_t(warp.block->cluster->number));
 }
 
-const GlobalRaces::Access *GlobalRaces::visit(Cell &cell, const Warp &warp,
-                                              unsigned lane, Access now,
-                                              bool isRead, bool sameValue,
-                                              bool &otherWrote) {
+std::optional<GlobalRaces::Clash>
+GlobalRaces::visit(Cell &cell, const Warp &warp, unsigned lane, Access now,
+                   bool isRead, bool sameValue) {
   auto races = [&](Access before) {
     return !isOwn(before.segment) && !bothStrong(warp, now, before) &&
            !isOrdered(warp, lane, before);
   };
+  auto observation = [&] {
+    return std::make_pair(&cell, uint32_t(warp.block->linear));
+  };
   auto hasObserved = [&](Access before) {
-    if (strengthOf(before) == BlockScope || !cell.reader.segment)
+    if (strengthOf(before) == BlockScope || observed.empty())
       return false;
-    ReadSet readers = readersOf(cell.reader);
-    for (unsigned k = 0; k < readers.count; ++k)
-      if (segments[readers.readers[k].segment].block ==
-              uint32_t(warp.block->linear) &&
-          bothStrong(warp, readers.readers[k], before))
-        return true;
-    // Not all may be known.
-    return readers.count == maxReaders || sets.size() == maxSets;
+    auto it = observed.find(observation());
+    return it == observed.end() ? observed.size() >= maxObserved
+                                : it->second == before;
   };
   // Most atomics come after others.
   if (!isRead && !cell.reader.segment &&
       std::min(strengthOf(now), strengthOf(cell.writer)) == DeviceScope) {
     cell.writer = now;
-    return nullptr;
+    return std::nullopt;
   }
-  bool found = races(cell.writer) && !(!isRead && sameValue) &&
-               !hasObserved(cell.writer);
-  if (found) {
-    clash = cell.writer;
-    otherWrote = true;
+  if (!isRead && sameValue) {
+    cell.writer = now;
+    return std::nullopt;
   }
+  std::optional<Clash> clash;
+  if (races(cell.writer) && !hasObserved(cell.writer))
+    clash = Clash{cell.writer, /*hasWritten=*/true};
   if (isRead) {
+    // What it reads so, its block has observed.
+    const Program &program = *warp.block->launch->program;
+    if (!isOwn(cell.writer.segment) && strengthOf(now) != BlockScope &&
+        bothStrong(warp, now, cell.writer) &&
+        !isOrdered(warp, lane, cell.writer) && observed.size() < maxObserved &&
+        !(program.code[pcOf(now)].flags & AccessGuess))
+      observed[observation()] = cell.writer;
     addReader(cell.reader, warp, lane, now);
-    return found ? &clash : nullptr;
+    return clash;
   }
-  if (!found && !sameValue && cell.reader.segment) {
+  if (!clash && cell.reader.segment) {
     ReadSet readers = readersOf(cell.reader);
-    for (unsigned k = 0; k < readers.count && !found; ++k)
-      if (races(readers.readers[k])) {
-        found = true;
-        clash = readers.readers[k];
-        otherWrote = false;
-      }
+    for (unsigned k = 0; k < readers.count && !clash; ++k)
+      if (races(readers.readers[k]))
+        clash = Clash{readers.readers[k], /*hasWritten=*/false};
   }
   cell = {now, {0, 0}};
-  return found ? &clash : nullptr;
+  return clash;
 }
 
 // Readers
@@ -207,9 +214,10 @@ void GlobalRaces::addReader(Access &reader, const Warp &warp, unsigned lane,
     reader = known.result;
     return;
   }
-  // Whatever is ordered behind the new one is ordered behind those before it,
-  // but a strong read says nothing about what a weak one races with. Of its own
-  // block one of each strength is kept.
+  // What is ordered behind the new one is ordered behind those that it is
+  // itself ordered behind, but a strong read says nothing about what a weak one
+  // races with. Of its own block one of each strength is kept, whether or not
+  // the new one is ordered behind it: that may hide a race.
   ReadSet readers = readersOf(reader);
   unsigned kept = 0;
   for (unsigned k = 0; k < readers.count; ++k) {
@@ -276,13 +284,17 @@ void GlobalRaces::access(Warp &warp, const Inst &inst, unsigned lane,
   if (allocation.readOnly || !useCells(warp, allocation))
     return;
   bool isRead = mode == AccessMode::Read;
+  if (sets.size() + spareSets > maxSets)
+    restart();
   uint32_t segment = segmentOf(warp);
-  if (warp.asynchronous && isRead) {
+  if (warp.asynchronous && isRead && warp.copyEpoch) {
     // What waits for the copy may be another warp: whatever its own has passed
-    // on since it began orders what the copy has read.
-    if (lastAsync != &warp || asyncSegment < firstOfBlock) {
-      asyncSegment = newSegment(warp, warp.clock->firstEpoch);
+    // on since it issued the copy orders what this has read.
+    if (lastAsync != &warp || asyncEpoch != warp.copyEpoch ||
+        asyncSegment < firstOfBlock) {
+      asyncSegment = newSegment(warp, warp.copyEpoch);
       lastAsync = &warp;
+      asyncEpoch = warp.copyEpoch;
     }
     segment = asyncSegment;
   }
@@ -296,19 +308,19 @@ void GlobalRaces::access(Warp &warp, const Inst &inst, unsigned lane,
   uint64_t first = (address - allocation.begin) / unit;
   uint64_t last = (address + bytes - 1 - allocation.begin) / unit;
   for (uint64_t k = first; k <= last; ++k) {
-    bool otherWrote = false;
-    const Access *other =
-        visit(lastCells[k], warp, lane, now, isRead, same, otherWrote);
-    if (!other)
+    std::optional<Clash> clash =
+        visit(lastCells[k], warp, lane, now, isRead, same);
+    if (!clash)
       continue;
+    Access other = clash->access;
     const Launch &launch = *warp.block->launch;
     const Dim3 &grid = launch.config.grid;
-    const Segment &of = segments[other->segment];
+    const Segment &of = segments[other.segment];
     Dim3 block = {of.block % grid.x, of.block / grid.x % grid.y,
                   of.block / grid.x / grid.y};
-    reportRace(warp, inst, lane, address, mode, otherWrote, block,
-               of.warp % launch.warpsPerBlock * 32 + laneOf(*other),
-               pcOf(*other));
+    reportRace(warp, inst, lane, address, mode, clash->hasWritten, block,
+               of.warp % launch.warpsPerBlock * 32 + laneOf(other),
+               pcOf(other));
   }
 }
 
@@ -321,6 +333,8 @@ bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
   const unsigned count = unit == 1 ? Bytes : (Bytes + 3) / 4;
   const unsigned shift = unit == 1 ? 0 : 2;
   uint64_t origin = range.begin - disp;
+  if (sets.size() + spareSets > maxSets)
+    return false;
   // First of all: it may be another block's turn.
   uint32_t segment = segmentOf(warp);
   bool clean = true;

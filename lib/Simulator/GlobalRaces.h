@@ -8,6 +8,7 @@
 #include "State.h"
 
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -54,6 +55,10 @@ private:
       return segment == other.segment && site == other.site;
     }
   };
+  struct Clash {
+    Access access;
+    bool hasWritten;
+  };
   /// The last write, and the reads since: one, or a set of `isSet`.
   struct Cell {
     Access writer, reader;
@@ -93,9 +98,9 @@ private:
   bool useCells(Warp &warp, const Allocation &allocation);
   bool isOrdered(const Warp &warp, unsigned lane, Access before) const;
   bool bothStrong(const Warp &warp, Access now, Access before) const;
-  /// Null, or an access that races.
-  const Access *visit(Cell &cell, const Warp &warp, unsigned lane, Access now,
-                      bool isRead, bool sameValue, bool &otherWrote);
+  /// Compares and records; gives an access that races.
+  std::optional<Clash> visit(Cell &cell, const Warp &warp, unsigned lane,
+                             Access now, bool isRead, bool sameValue);
   void addReader(Access &reader, const Warp &warp, unsigned lane, Access added);
   /// The set of what reads a cell, be it one.
   ReadSet readersOf(Access reader) const;
@@ -107,16 +112,27 @@ private:
   /// The shadow of the last access.
   const Allocation *lastAllocation = nullptr;
   Cell *lastCells = nullptr;
-  Access clash{0, 0};
 
   std::vector<Segment> segments;
   uint32_t lastBlock = ~0u, firstOfBlock = 1;
-  /// Of the last asynchronous read: by whom, and its segment.
+  /// Of the last asynchronous read: by whom, and its epoch and segment.
   const Warp *lastAsync = nullptr;
-  uint32_t asyncSegment = 0;
+  uint32_t asyncEpoch = 0, asyncSegment = 0;
   /// Counts the restarts.
   uint32_t generation = 1;
 
+  struct CellAndBlockHash {
+    size_t operator()(const std::pair<const Cell *, uint32_t> &key) const {
+      return (size_t(key.first) / sizeof(Cell) ^
+              size_t(key.second) * 0x9e3779b97f4a7c15) *
+             0xff51afd7ed558ccd;
+    }
+  };
+  /// By a cell and a block that has read it by a strong access while nothing
+  /// ordered the write there: that write.
+  std::unordered_map<std::pair<const Cell *, uint32_t>, Access,
+                     CellAndBlockHash>
+      observed;
   std::vector<ReadSet> sets;
   std::unordered_map<uint64_t, uint32_t> setsByHash;
   std::vector<AddedReader> addedReaders;

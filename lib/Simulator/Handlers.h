@@ -42,7 +42,10 @@ enum : uint8_t {
   AccessRelease = 16,
   /// Its scope reaches no other block, or no other cluster.
   AccessOfBlock = 32,
-  AccessOfCluster = 64
+  AccessOfCluster = 64,
+  /// A plain load of what a compare-and-swap will look at again: it races with
+  /// no strong access, and observes nothing.
+  AccessGuess = 128
 };
 
 /// Host memory behind `bytes` at an address, null if there is none; then the

@@ -130,6 +130,8 @@ struct Warp {
   /// An asynchronous copy is being performed for this warp, or in particular
   /// one of the async proxy (a bulk copy or a wgmma).
   bool asynchronous = false, asyncProxy = false;
+  /// The epoch in which it issued the copy being performed; 0 for none.
+  uint32_t copyEpoch = 0;
   /// A wgmma reads: for its warp group, not for a thread.
   bool readsForGroup = false;
   /// What a store is about to write, for the race check's same-value rule.

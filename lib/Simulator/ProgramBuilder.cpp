@@ -358,11 +358,11 @@ static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
   return *table;
 }
 
-void ProgramBuilder::strengthenFirstLoads() {
+void ProgramBuilder::markGuesses() {
   for (size_t load : plainLoads) {
     Inst &inst = program->code[load];
-    if (swapAddresses.count({inst.a, inst.imm}))
-      inst.flags |= AccessStrong;
+    if (swapAddresses.count({inst.space, inst.a, inst.imm}))
+      inst.flags |= AccessStrong | AccessGuess;
   }
   plainLoads.clear();
   swapAddresses.clear();
@@ -441,7 +441,7 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   }
   fixups.resize(firstFixup);
 
-  strengthenFirstLoads();
+  markGuesses();
   if (options.trackRegisters)
     trackRegisters(own, uint32_t(begin));
   saveRegisters(own, firstSlot);

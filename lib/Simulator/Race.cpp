@@ -157,13 +157,17 @@ static void recordRead(SharedShadow &shadow, RaceCell &cell, const Warp &warp,
     dropMoreReads(shadow, cell);
 }
 
+/// A write of the same value is compared with no reads: it drops none either.
 static void recordWrite(SharedShadow &shadow, RaceCell &cell, uint16_t self,
-                        uint32_t epoch, uint32_t pc, bool strong) {
-  dropMoreReads(shadow, cell);
+                        uint32_t epoch, uint32_t pc, bool strong,
+                        bool sameValue = false) {
   cell.writeThread = self;
   cell.writeEpoch = epoch;
   cell.writePc = pc;
   cell.writeStrong = strong;
+  if (sameValue)
+    return;
+  dropMoreReads(shadow, cell);
   cell.reads.epoch = 0;
 }
 
@@ -198,7 +202,7 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
                {epoch, pc, 1u << lane, by, strong});
   else
     recordWrite(*block.shadow, cell, uint16_t(by * 32u + lane), epoch, pc,
-                strong);
+                strong, sameValue);
 }
 
 void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
@@ -240,9 +244,13 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
   // waits for them.
   SharedShadow &shadow = *block.shadow;
   bool forget = warp.asynchronous && mode != AccessMode::Read;
-  bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode);
+  bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode) &&
+                  !(mode == AccessMode::Read && inst.flags & AccessGuess);
+  // A vector is as many accesses as it has elements.
+  unsigned element = passesOn && inst.size ? inst.size : bytes;
   if (passesOn && mode != AccessMode::Write)
-    observe(warp, inst, lane, sharedAddressOf(block, offset));
+    for (unsigned k = 0; k < bytes; k += element)
+      observe(warp, inst, lane, sharedAddressOf(block, offset + k));
   for (uint32_t at = offset, end = offset + bytes; at < end;) {
     uint32_t word = at / 4;
     uint32_t upTo = std::min(end, word * 4 + 4);
@@ -273,5 +281,6 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
     at = upTo;
   }
   if (passesOn && mode != AccessMode::Read)
-    publish(warp, inst, lane, sharedAddressOf(block, offset), mode);
+    for (unsigned k = 0; k < bytes; k += element)
+      publish(warp, inst, lane, sharedAddressOf(block, offset + k), mode);
 }

@@ -287,3 +287,107 @@ template <int F> __device__ void swaps_body(const int *in, int *sum, int *out) {
 }
 KERNEL(swaps, None, , (const int *in, int *sum, int *out), (in, sum, out))
 KERNEL(swaps, NotAtomic, _not_atomic, (const int *in, int *sum, int *out), (in, sum, out))
+
+// A flag that is an element of what is read as a vector.
+template <int F> __device__ void flag_in_vector_body(int *data, int *flags, int *out) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = 3;
+    __syncthreads();
+    if (threadIdx.x == 0)
+      release(flags + 1, 1);
+    return;
+  }
+  if (threadIdx.x == 0) {
+    int first, second;
+    do
+      asm volatile("ld.acquire.gpu.global.v2.s32 {%0, %1}, [%2];" : "=r"(first), "=r"(second) : "l"(flags) : "memory");
+    while (!second);
+  }
+  __syncthreads();
+  out[threadIdx.x] = data[threadIdx.x];
+}
+KERNEL(flag_in_vector, None, , (int *data, int *flags, int *out), (data, flags, out))
+
+// What a release orders is what its thread has copied before it.
+template <int F> __device__ void early_copy_body(int *data, int *flags, int *out) {
+  __shared__ int s;
+  if (blockIdx.x == 0) {
+    if (F == NoWait)
+      release(flags, 1);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\ncp.async.wait_all;" ::"r"(sharedAddress(&s)), "l"(data) : "memory"); //~ early_copy_no_wait: 0, 0
+    out[0] = s;
+    if (F != NoWait)
+      release(flags, 1);
+  } else {
+    while (!acquire(flags))
+      ;
+    data[0] = 5; //! early_copy_no_wait: racecheck, 1, 0
+  }
+}
+KERNEL(early_copy, None, , (int *data, int *flags, int *out), (data, flags, out))
+KERNEL(early_copy, NoWait, _no_wait, (int *data, int *flags, int *out), (data, flags, out))
+
+// What a block has read by a strong access it may read as usual, whoever else
+// has read it since.
+template <int F> __device__ void seen_before_body(int *x, int *flags, int *out) {
+  if (blockIdx.x == 0)
+    *(volatile int *)x = 1; //~ seen_before_no_wait: 0, 0
+  if (blockIdx.x == 1) {
+    while (F != NoWait && *(volatile int *)x == 0)
+      ;
+    release(flags, 1);
+    while (*(volatile int *)(flags + 1) == 0)
+      ;
+    out[0] = *x; //! seen_before_no_wait: racecheck, 1, 0
+  }
+  if (blockIdx.x == 2) {
+    while (!acquire(flags))
+      ;
+    out[1] = *(volatile int *)x;
+    *(volatile int *)(flags + 1) = 1;
+  }
+}
+KERNEL(seen_before, None, , (int *x, int *flags, int *out), (x, flags, out))
+KERNEL(seen_before, NoWait, _no_wait, (int *x, int *flags, int *out), (x, flags, out))
+
+// A store of the value that is there hides no reader from the next one.
+template <int F> __device__ void stored_again_body(int *x, int *arrived, int *out) {
+  if (blockIdx.x == 0) {
+    out[0] = *x; //~ stored_again_no_wait: 0, 0
+    __threadfence();
+    if (F != NoWait)
+      atomicAdd(arrived, 1);
+  }
+  if (blockIdx.x == 1) {
+    if (F != NoWait)
+      while (!acquire(arrived))
+        ;
+    *x = 0;
+    __threadfence();
+    atomicAdd(arrived, 1);
+  }
+  if (blockIdx.x == 2) {
+    while (acquire(arrived) < (F == NoWait ? 1 : 2))
+      ;
+    *x = 7; //! stored_again_no_wait: racecheck, 2, 0
+  }
+}
+KERNEL(stored_again, None, , (int *x, int *arrived, int *out), (x, arrived, out))
+KERNEL(stored_again, NoWait, _no_wait, (int *x, int *arrived, int *out), (x, arrived, out))
+
+// The load that a compare-and-swap will look at again is a guess: what it finds
+// orders nothing.
+template <int F> __device__ void guess_body(int *data, int *flag, int *out) {
+  if (blockIdx.x == 0) {
+    data[0] = 3; //~ guess_no_wait: 0, 0
+    __threadfence();
+    atomicCAS(flag, 0, 1);
+    return;
+  }
+  int seen = F == NoWait ? *flag : 0;
+  while (!seen)
+    seen = atomicCAS(flag, 5, 6);
+  out[0] = data[0]; //! guess_no_wait: racecheck, 1, 0
+}
+KERNEL(guess, None, , (int *data, int *flag, int *out), (data, flag, out))
+KERNEL(guess, NoWait, _no_wait, (int *data, int *flag, int *out), (data, flag, out))

@@ -275,3 +275,18 @@ b = rng.integers(-3, 4, (4, 8, 16)).astype(np.float16)
 LAUNCHES["group_products"] = Launch(
     "1", "160", [core_matrices(a), core_matrices(b.reshape(32, 16)), Out("f32[64,8]")],
     same(a.astype(np.float32) @ b.sum(0).astype(np.float32).T))
+LAUNCHES["flag_in_vector"] = Launch(
+    "2", "32", [Out("s32[32]"), Out("s32[2]", zero=True), Out("s32[32]")],
+    same([3] * 32))
+LAUNCHES["early_copy"] = Launch(
+    "2", "1", [np.array([9], np.int32), Out("s32[1]", zero=True), Out("s32[1]")],
+    same([9]))
+LAUNCHES["seen_before"] = Launch(
+    "3", "1", [Out("s32[1]", zero=True), Out("s32[2]", zero=True), Out("s32[2]")],
+    same([1, 1]))
+LAUNCHES["stored_again"] = Launch(
+    "3", "1", [Out("s32[1]", zero=True), Out("s32[1]", zero=True), Out("s32[1]")],
+    same([0]))
+LAUNCHES["guess"] = Launch(
+    "2", "1", [Out("s32[1]", zero=True), Out("s32[1]", zero=True), Out("s32[1]")],
+    same([3]))
