@@ -456,23 +456,6 @@ func.func @f(%blocks: memref<?x2x?x16x2x64xbf16>, %lengths: memref<4xi32>, %tabl
 
 // -----
 
-#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
-func.func @f(%blocks: memref<?x2x1x16x2x64xbf16>, %lengths: memref<?xi32>, %table: memref<?x8xi32>, %max: memref<1xi32>,
-             %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>, %layer: index) {
-  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x1x16x2x64xbf16>) lengths(%lengths : memref<?xi32>)
-      table(%table : memref<?x8xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#kv>
-  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#kv>
-  %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#kv>
-  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
-      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {window = 128 : i64}
-  // expected-error @+1 {{'kvcache.paged_attention' op expected 'window' to be at most the 128 positions of the table (8 pages of 16 tokens), got 129; leave it out where rows see all keys}}
-  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
-      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {window = 129 : i64}
-  return
-}
-
-// -----
-
 #mla = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64>
 func.func @f(%k: !kvcache.cache<key, #mla>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
   kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #mla>)

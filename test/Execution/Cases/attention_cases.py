@@ -23,7 +23,20 @@ def _pick(rng, *choices):
     return choices[rng.integers(len(choices))]
 
 
-def _numbers(rng, layout, count, has_nan):
+def _scales(rng, layout, count, are_far):
+    """Scales [count, H, G], of both signs where the operation and the format have
+    them; where they `are_far` apart, some but the first of a token are 2^-80 of
+    others, or 0."""
+    shape = (count, layout.H, layout.G)
+    scales = np.exp2(rng.uniform(-8, -4, shape))
+    if are_far:
+        scales[..., 1:] *= rng.choice([1, 1, 2.0**-20, 2.0**-80, 0], shape)[..., 1:]
+    if not layout.is_mla and layout.scale_dtype != "f8E8M0FNU":
+        scales *= rng.choice([-1, 1], shape)
+    return write(scales.astype(np.float32), layout.scale_dtype)
+
+
+def _numbers(rng, layout, count, has_nan, are_far=False):
     """Codes and scales of `count` tokens: bytes [count, H, ...]. The first token
     may have a NaN."""
     shape = (count, layout.H, layout.D)
@@ -39,15 +52,11 @@ def _numbers(rng, layout, count, has_nan):
         count, layout.H, -1)
     scales = None
     if layout.G:
-        scales = np.exp2(rng.uniform(-8, -4, (count, layout.H, layout.G)))
-        if not layout.is_mla:
-            # Of both signs: by a bit that is as random as the number.
-            scales[np.ascontiguousarray(scales).view(np.uint64) >> 20 & 1 == 1] *= -1
-        scales = as_bytes(write(scales.astype(np.float32), layout.scale_dtype))
+        scales = as_bytes(_scales(rng, layout, count, are_far))
     return as_bytes(codes), scales
 
 
-def _cache(rng, layout, lengths, own_table, has_nan):
+def _cache(rng, layout, lengths, own_table, has_nan, are_far=False):
     """Pools with tokens in random pages, and their tables."""
     pages = [ceildiv(length, layout.P) for length in lengths]
     columns = max(max(pages, default=0), 1) + int(rng.integers(2))
@@ -74,7 +83,7 @@ def _cache(rng, layout, lengths, own_table, has_nan):
                                     tokens % layout.P], axis=1)
         for side in range(layout.KD):
             for layer in range(layout.L):
-                codes, scales = _numbers(rng, layout, length, has_nan)
+                codes, scales = _numbers(rng, layout, length, has_nan, are_far)
                 pools.put("codes", rows(table), side, layer, codes)
                 if layout.G:
                     pools.put("scales", rows(scales_table), side, layer, scales)
@@ -107,9 +116,11 @@ def attention_case(rng, lengths, group, options):
     D = options.get("D") or _pick(rng, 64, 80, 96, 128, 192, 256)
     layout = PoolLayout(
         dtype=dtype, H=options.get("H") or _pick(rng, 1, 2, 3), D=D,
-        P=options.get("P") or _pick(rng, 16, 32, 64, 8, 24, 4),
-        L=2, scale_dtype=_pick(rng, "f32", "f32", "bf16") if dtype in CODES else None,
-        g=(options.get("g") or _pick(rng, D, 128, 64, 32, 16, 24)
+        P=options.get("P") or _pick(rng, 16, 32, 64, 8, 24, 4, 1, 3, 61), L=2,
+        scale_dtype=(_pick(rng, "f32", "f32", "bf16", "f16", "f8E8M0FNU", "f8E4M3FN")
+                     if dtype in CODES else None),
+        g=(options.get("g") or _pick(rng, D, 128, 64, 32, 16, 24,
+                                     *rng.choice([1, 2, 3, 8, 12, 20, 48], 3))
            if dtype in CODES else None),
         order=_pick(rng, "NHD", "NHD", "HND"), global_scale=_global_scale(rng, dtype))
     P = layout.P
@@ -119,7 +130,8 @@ def attention_case(rng, lengths, group, options):
     new = [min(n, int(rng.integers(1, most + 1))) for n in lengths]
     own = dtype in CODES and bool(rng.integers(2))
     has_nan = dtype == "f8E4M3FN" and rng.integers(3) == 0
-    nb, nbs, inputs = _cache(rng, layout, lengths, own, has_nan)
+    are_far = dtype in CODES and rng.integers(3) == 0
+    nb, nbs, inputs = _cache(rng, layout, lengths, own, has_nan, are_far)
     _rows(rng, inputs, new, lengths, layout.H * group, D)
     dtypes = {"row_offsets": "u32", "q": "bf16"}
     if dtype == "f16" or dtype in CODES and rng.integers(2):

@@ -84,32 +84,6 @@ static FailureOr<SmallVector<Type>> verifyDtypes(Operation *op,
                            Float16Type::get(context)};
 }
 
-/// Checks a window, if there is one, against the positions of the table, where
-/// its type says how many pages a sequence has.
-static LogicalResult verifyWindow(Operation *op, IntegerAttr window,
-                                  Value cache) {
-  // The accessor of the operation is unsigned.
-  if (!window)
-    return success();
-  if (window.getInt() < 1)
-    return op->emitOpError("expected 'window' to be at least 1, got ")
-           << window.getInt();
-  GetPagedCacheOp collection = getCollectionOp(cache);
-  if (!collection)
-    return success();
-  int64_t pages = collection.getTable(Pool::values).getType().getDimSize(1);
-  int64_t pageSize = kvcache::getLayout(cache.getType()).getPageSize();
-  int64_t positions;
-  if (ShapedType::isDynamic(pages) ||
-      llvm::MulOverflow(pages, pageSize, positions) ||
-      window.getInt() <= positions)
-    return success();
-  return op->emitOpError("expected 'window' to be at most the ")
-         << positions << " positions of the table (" << pages << " pages of "
-         << pageSize << " tokens), got " << window.getInt()
-         << "; leave it out where rows see all keys";
-}
-
 static LogicalResult verifyPolicy(Operation *op, OutOfRange policy) {
   if (policy == OutOfRange::skip)
     return op->emitOpError("expected the policy assume or trap, got skip: keys "
@@ -164,7 +138,11 @@ LogicalResult PagedAttentionOp::verify() {
     return emitOpError("expected 'softcap' to be at most ")
            << maxSoftcap << ", got " << getSoftcap()->convertToDouble()
            << "; leave it out where scores stay far below it";
-  return verifyWindow(*this, getWindowAttr(), getKeys());
+  // The accessor of the operation is unsigned.
+  if (IntegerAttr window = getWindowAttr(); window && window.getInt() < 1)
+    return emitOpError("expected 'window' to be at least 1, got ")
+           << window.getInt();
+  return success();
 }
 
 /// Threads of a block of mla_decode: four warps share a tile.

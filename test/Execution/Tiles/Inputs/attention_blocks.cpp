@@ -132,6 +132,37 @@ Values emitCacheTiles(Kernel &kernel, ValueRange in) {
   return result;
 }
 
+/// Words as of `emitCacheTiles`. Gives of keys and of values the pieces, then
+/// by token of the lane scales of elements, these normalized for elements whose
+/// `decodeScale` is 1/2, and the scale of the token.
+Values emitElementScales(Kernel &kernel, ValueRange in) {
+  Arith &arith = kernel.arith;
+  CacheTiles tiles(kernel.b, kernel.builder.take(kernel.keys),
+                   kernel.builder.take(kernel.values), /*sharesTables=*/true,
+                   /*withScales=*/true, OutOfRange::assume);
+  tiles.setRange(kernel.warp, arith.toIndex(in[0]), arith.toIndex(in[1]), in[2],
+                 in[3]);
+  Values pages = tiles.pages(in[4]), result;
+  for (Side side : {Side::key, Side::value}) {
+    llvm::append_range(result, describe(kernel, tiles.cutOf(side)));
+    SmallVector<Values> scales = tiles.elementScales(
+        side, tiles.load(side, in[4], pages, /*isInside=*/true));
+    NormalizedScales normalized = emitNormalizedScales(
+        kernel.b, scales, FastMath(kernel.b).number(0.5),
+        [&](Value value, function_ref<Value(Value, Value)> combine) {
+          return side == Side::key ? kernel.warp.reduceRow(value, combine)
+                                   : kernel.warp.reduceColumn(value, combine);
+        });
+    for (auto [of, elements, ofToken] :
+         llvm::zip(scales, normalized.elements, normalized.tokenScales)) {
+      llvm::append_range(result, kernel.asWords(of));
+      llvm::append_range(result, kernel.asWords(elements));
+      result.push_back(kernel.asWord(ofToken));
+    }
+  }
+  return result;
+}
+
 /// Words as of `emitCacheTiles`, where the tile before the end is followed by
 /// another one. Gives the scales of keys and values of these two and of the one
 /// at the edge.
@@ -219,9 +250,9 @@ struct Products {
     tiles.setRange(kernel.warp, kernel.arith.toIndex(in[0]),
                    kernel.arith.toIndex(in[1]), in[2], in[3]);
   }
-  Value unit(Kernel &kernel) const {
-    Value unit = products.unit();
-    return unit ? unit : FastMath(kernel.b).number(1);
+  Value decodeScale(Kernel &kernel) const {
+    Value scale = products.decodeScale();
+    return scale ? scale : FastMath(kernel.b).number(1);
   }
   Values load(Side side, Value tile) {
     return tiles.load(side, tile, tiles.pages(tile), /*isInside=*/true);
@@ -235,7 +266,7 @@ struct Products {
 
 /// Words as of `emitCacheTiles`, then the first row of the tensor and the
 /// lane's row of each group. Gives scores by row and token, what multiplies
-/// them by row, and the unit of values of 8 bits.
+/// them by row, and the scale of decoding.
 Values emitScores(Kernel &kernel, ValueRange in, const ProductKind &kind) {
   Products of(kernel, in, kind);
   of.queries.setFactor(1);
@@ -249,13 +280,12 @@ Values emitScores(Kernel &kernel, ValueRange in, const ProductKind &kind) {
     llvm::append_range(result, ofRow);
   llvm::append_range(result,
                      of.queries.scoreFactors(kernel.warp, kind.transposed));
-  result.push_back(of.unit(kernel));
+  result.push_back(of.decodeScale(kernel));
   return kernel.asWords(result);
 }
 
 /// Words as of `emitCacheTiles`, then weights by granule, row and token. Gives
-/// the pieces of values, sums, the unit of values of 8 bits, and the scales
-/// that are left by token of the lane.
+/// the pieces of values, sums, and the scale of decoding.
 Values emitOutputs(Kernel &kernel, ValueRange in, const ProductKind &kind) {
   Products of(kernel, in, kind);
   Values numbers = kernel.asFloats(in.drop_front(6));
@@ -273,14 +303,14 @@ Values emitOutputs(Kernel &kernel, ValueRange in, const ProductKind &kind) {
   LayoutAttr layout = kvcache::getLayout(kernel.keys.getType());
   Values sums(kind.rowGroups * layout.getHeadSize() / 4,
               FastMath(kernel.b).number(0.5));
-  // Weights are multiplied by what is left.
+  // Weights are multiplied by the scales of tokens.
   if (of.tiles.hasElementScales())
     for (Values &ofRow : weights.front())
       for (auto [weight, scale] : llvm::zip(ofRow, loaded.scales))
         weight = FastMath(kernel.b).mul(weight, scale);
   of.products.addValues(sums, loaded, weights);
   Values result = describe(kernel, of.tiles.cutOf(Side::value));
-  sums.push_back(of.unit(kernel));
+  sums.push_back(of.decodeScale(kernel));
   llvm::append_range(result, kernel.asWords(sums));
   return result;
 }
@@ -446,6 +476,9 @@ void tiles::addAttentionBlocks(MLIRContext &context,
   for (StringRef name : {"cache-16-bit", "cache-8-bit", "cache-short-pages",
                          "cache-fine-granules", "cache-odd-granules"})
     blocks.push_back({name, 32, 6, emitCacheTiles});
+  for (StringRef name : {"element-scales-3", "element-scales-5",
+                         "element-scales-12", "element-scales-24"})
+    blocks.push_back({name, 32, 6, emitElementScales});
   blocks.push_back({"shared-scales", 256, 6, emitSharedScales});
   auto queries = [&](StringRef name, QueryKind kind) {
     blocks.push_back(

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 import product_blocks
-from attention_caches import (PLACE, Cache, Words, granules_of_run, has_element_scales,
+from attention_caches import (PLACE, Cache, Words, granules_of_lane, has_element_scales,
                               place_words)
 from block_runner import BF16, COLUMN, ROW, floats, halves, require
 from element_types import ELEMENT_TYPES
@@ -65,6 +65,8 @@ class Softmax:
                 if self.is_signed:
                     scales *= random.choice([-1, 1], scales.shape)
                     scales[0, 1, (same_row == 0) & (number == 1)] = np.nan
+                    scales[0, 1, (same_row == 3) & (number == 0)] = np.inf
+                    scales[:, 0, (same_row == 0) & (number == 2)] = np.nan
             tiles.append((scores, scales, random.standard_normal((4, 32))))
         return factors, tiles
 
@@ -82,6 +84,41 @@ class Softmax:
                          3 * weights_of_tile + 2 * self.rows + 4)).astype(np.float64)
         with np.errstate(all="ignore"):
             self._compare(run.block, got, factors, tiles)
+        for size in (2.0**18, 2.0**23, 2.0**40, 2.0**90):
+            self._check_large(run, size)
+
+    def _check_large(self, run, size):
+        """Scores so large that rounding them changes weights: these have no more
+        than the lag, and scales stay what they are."""
+        random = np.random.default_rng(11)
+        factors = self.together(random.uniform(0.25, 2, (self.rows, 32)), np.max)
+        words = [factors] if self.has_factors else []
+        scales = np.exp2(random.uniform(-3, 3, (3, self.granules, self.tokens, 32)))
+        for of_tile in scales:
+            scores = size * random.uniform(0.9, 1, (self.rows, self.tokens, 32))
+            # A maximum that comes again and again.
+            scores[:, -1] = size
+            words += [scores.reshape(-1, 32), of_tile.reshape(-1, 32), np.zeros((4, 32))]
+        words = np.concatenate(words).astype(np.float32)
+        shape = (3, max(self.granules, 1), self.rows, self.tokens, 32)
+        count = np.prod(shape[:-1])
+        got = floats(run(words.view(np.int32), count + 2 * self.rows + 4))
+        weights, rest = got[:count].reshape(shape), got[count:].astype(np.float64)
+        require(run.block, "large scores", np.isfinite(rest))
+        require(run.block, "weights of large scores", weights <= 2.0**LAG * 1.001)
+        # Beyond, weights may be 0.
+        if size > 2.0**25:
+            return
+        require(run.block, "the sum of a tile", weights.max((2, 3)) > 2.0**-12)
+        if not self.granules:
+            return
+        unscaled = weights / scales[:, :, None]
+        require(run.block, "scales beside large scores", near(
+            unscaled, unscaled[:, :1], 1e-4, 1e-30))
+        # The first tile has raised maxima near enough to the others'.
+        total = self.together(unscaled[:, 0].sum((0, 2)), np.sum)
+        require(run.block, "a sum of unscaled weights",
+                near(rest[self.rows:2 * self.rows], total, 1e-4))
 
     def _compare(self, block, got, factors, tiles):
         to_f32 = lambda x: x.astype(np.float32).astype(np.float64)
@@ -95,8 +132,10 @@ class Softmax:
             signs = np.ones(logs.shape)
             if self.granules:
                 logs = np.maximum(np.log2(np.abs(to_f32(scales))), LEAST_LOG)
+                logs[np.isposinf(logs)] = np.nan
                 signs = np.where(np.signbit(scales), -1.0, 1.0)
-            largest = np.fmax.reduce(x + np.fmax.reduce(logs, 0), axis=1)
+            most = np.fmax(np.fmax.reduce(logs, 0), LEAST_LOG)
+            largest = np.fmax.reduce(x + most, axis=1)
             largest = self.together(largest, np.fmax.reduce)
             raised.append(bool((largest > maximum + LAG).any()))
             if raised[-1]:
@@ -181,7 +220,7 @@ def check_cache(layout, own_table=False):
                     for of in places[side]:
                         scales = cache.scales(1, side, 1, at(tile, of))
                         for first, per_lane in cut[side]:
-                            runs = granules_of_run(layout.g, per_lane)
+                            runs = granules_of_lane(layout.g, per_lane)
                             got = floats(out.take(runs)).T
                             element = first + lane[:, None] * per_lane + layout.g * (
                                 np.arange(runs))
@@ -194,6 +233,44 @@ def check_cache(layout, own_table=False):
                     require(run.block, f"scales of side {side}",
                             floats(out.take(layout.G)).T == want)
         require(run.block, "the end", out.words == 0)
+
+    return check
+
+
+def check_element_scales(g, size):
+    def check(run):
+        layout = PoolLayout(dtype="i8", H=2, D=size, P=16, L=2, scale_dtype="f32", g=g)
+        with np.errstate(all="ignore"):
+            cache = Cache(layout, has_extremes=True)
+            tokens = 16 * PLACE["inside"] + np.arange(16)
+            # Some tokens have nothing but zeros, some NaN or infinity.
+            scales = [cache.scales(1, side, 1, tokens) for side in range(2)]
+            for of in scales:
+                require(run.block, "the inputs", [
+                    (of == 0).all(1).any() & (~np.isfinite(of)).any(1).any()])
+            lane_elements = size // 4, size // 8
+            count = 2 * (2 * lane_elements[0] + 1) + 4 * (2 * lane_elements[1] + 1)
+            out = Words(run(place_words(32), count + 20, cache.extend)["out"])
+            for side, across, lane, ofs in (
+                    (0, 4, COLUMN, [ROW, ROW + 8]),
+                    (1, 8, ROW, [2 * COLUMN + i // 2 * 8 + i % 2 for i in range(4)])):
+                pieces = out.pieces(run.block, size, across)
+                elements = np.concatenate([
+                    first + lane * per_lane + np.arange(per_lane)[:, None]
+                    for first, per_lane in pieces])
+                for of in ofs:
+                    want = scales[side][of, elements // g]
+                    got = floats(out.take(len(elements)))
+                    require(run.block, "a scale", near(got, want, 0))
+                    token = np.where(np.isfinite(scales[side]), np.abs(scales[side]), 0)
+                    token = np.exp2(np.maximum(np.floor(np.log2(token.max(1))), -111))[of]
+                    # The largest one becomes 2^5, times the 1/2 of elements.
+                    require(run.block, "a normalized scale", near(
+                        floats(out.take(len(elements))).astype(np.float64),
+                        want / token * 2**4, 0, 2.0**-125))
+                    require(run.block, "the scale of a token",
+                            floats(out.take(1))[0] == token)
+            require(run.block, "the end", out.words == 0)
 
     return check
 
@@ -279,6 +356,10 @@ CHECKS = {
         dtype="i8", H=2, D=64, P=8, L=2, scale_dtype="f16", g=4), own_table=True),
     "cache-odd-granules": check_cache(PoolLayout(
         dtype="f8E4M3FN", H=2, D=96, P=16, L=2, scale_dtype="f32", g=12)),
+    "element-scales-3": check_element_scales(3, 80),
+    "element-scales-5": check_element_scales(5, 80),
+    "element-scales-12": check_element_scales(12, 96),
+    "element-scales-24": check_element_scales(24, 96),
     "shared-scales": check_shared_scales,
     **product_blocks.CHECKS,
     "results-of-one": check_results(1),

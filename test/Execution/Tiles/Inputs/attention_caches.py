@@ -14,9 +14,9 @@ from reference_numbers import read, write
 class Cache:
     """A cache of two sequences in random pages, and its pools in NumPy."""
 
-    def __init__(self, layout, own_table=False, length=100):
+    def __init__(self, layout, own_table=False, length=100, has_extremes=False):
         self.layout, random = layout, np.random.default_rng(10)
-        self.length = length
+        self.length, self.has_extremes = length, has_extremes
         pages = ceildiv(self.length, layout.P)
         nb = 2 * pages + 3
         place = lambda: random.permutation(nb)[:2 * pages].reshape(2, pages).astype(
@@ -54,6 +54,12 @@ class Cache:
             scales = random.uniform(0.1, 2, (*shape[:2], layout.G))
             if not layout.is_mla:
                 scales *= random.choice([-1, 1], scales.shape)
+            if self.has_extremes:
+                # Strongly different ones, in each token others; all of some are 0.
+                scales *= random.choice([1e-30, 1e-4, 1, 1e30, 0, np.inf, np.nan],
+                                        scales.shape, p=[.2, .2, .3, .1, .1, .05, .05])
+                scales[::5][np.abs(scales[::5]) > 1e-20] = 0
+                scales[1::5] = 0
             scales = write(scales.astype(np.float32), layout.scale_dtype)
             self.pools.put("scales", self.rows(self.scales_table, b, tokens), side, 1,
                            np.ascontiguousarray(scales).view(np.uint8).reshape(
@@ -113,8 +119,8 @@ def has_element_scales(layout):
     return layout.G is not None and 1 < layout.G and layout.g % 16 != 0
 
 
-def granules_of_run(g, per_lane):
-    """Granules that a lane's run of elements has parts of, at most."""
+def granules_of_lane(g, per_lane):
+    """Granules that a lane has elements of, at most."""
     if per_lane % g == 0:
         return per_lane // g
     return 1 if g % per_lane == 0 else (per_lane - 2) // g + 2

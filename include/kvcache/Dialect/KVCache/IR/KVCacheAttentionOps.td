@@ -25,20 +25,28 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     has `out` 0, and `lse` its sink or minus infinity. Rows of no sequence are not
     written.
 
-    Keys and values of a quantised cache are code times scale; those of a cache
-    of f8E4M3FN without scales are plain numbers, and i8 has scales. Products are
-    of f16 or bf16, exactly the stored numbers (where the granularity is no
-    multiple of 16, times their scale: keys as sums of two f16, values as one,
-    up to a power of two for each token); sums are f32, exponents and their sums
-    too. The weights `e^x_j` (times the scale of the value) are rounded to
-    the type of the products. The result is within 2e-3 of the row's largest value
-    of that of exact arithmetic, and the same in every run, with magnitudes of
-    value scales below 2^-100 as 2^-100. `global_scale` multiplies every scale, but
-    the sums rather than each: what it is times `scale` (and `q_scales`, and what
-    a row of `q` needs to fit f16) counts as 2^-126 where it is less, and a score
-    without it and an output without it must fit f32. What is stored in slots from
-    `cache_length(b) + new tokens` on has no influence, nor have table columns
-    beyond those of the last token.
+    Keys and values of a quantised cache are quantised value times scale; those
+    of a cache of f8E4M3FN without scales are unscaled, and i8 has scales.
+    Products are of f16 or bf16, exactly the stored values; sums are f32,
+    exponents and their sums too. Where the granularity is no multiple of 16,
+    elements are multiplied by their scale first, up to a power of two for each
+    token: keys to sums of two f16, values to one, both with an absolute error of
+    up to 2^-38 of the largest number that has the largest of the token's scales.
+    The weights `e^x_j` (times the scale of the value) are rounded to the type of
+    the products. The result is within 2e-3 of the row's largest value of that of
+    exact arithmetic with scores as f32 rounds them, and the same in every run.
+
+    - Scores beyond 2^25 are so far apart in f32 that weights may be wrong, and all
+      of a row may become 0; no result is NaN for that.
+    - Magnitudes of value scales below 2^-100 count as 2^-100; finite ones must be
+      less than 2^100. Scales that are infinite or NaN make the outputs of their
+      granule infinite or NaN, and those of no other one.
+    - `global_scale` multiplies every scale, but the sums rather than each: what it
+      is times `scale` (and `q_scales`, and what a row of `q` needs to fit f16)
+      counts as 2^-126 where it is less, and a score without it and an output
+      without it must fit f32.
+    - What is stored in slots from `cache_length(b) + new tokens` on has no
+      influence, nor have table columns beyond those of the last token.
 
     `workspace` lets several blocks share the keys of a row: they leave
     `Hq * (D + 2)` numbers a row and part there, which a second kernel combines.
@@ -60,8 +68,9 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     - `sinks` is `memref<Hq x f32>`, `lse` is `[T, Hq]` of f32, `workspace` is
       `memref<? x f32>`, `global_scale` is `memref<f32>` and needs scales.
     - `scale` (1 / sqrt(D) where it is not given) is positive, `softcap` too and at
-      most 1024, `window` is at least 1 and at most the positions of the table,
-      where its type says how many pages a sequence has.
+      most 1024, `window` is at least 1. One beyond the positions of a table whose
+      type says how many pages a sequence has is an error of
+      `kvcache-expand-kernels`.
     - The policy is `assume` or `trap`.
 
     Example:
@@ -126,11 +135,12 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     entries name none. Where scales have block ids of their own, `scale_slots`
     says where the scales of these keys lie. Every query head reads every key.
 
-    A quantised cache has one scale a token (`granularity` is the head size; a
-    cache of f8E4M3FN without scales holds plain numbers), which is found through the table of scales and is not negative; `global_scale`
-    multiplies every one of them. Products are of f16 (codes) or of the cache's
-    dtype; sums, exponents and scales are f32. The result is as near to that of
-    exact arithmetic as there, and the same in every run.
+    A quantised cache has one scale a token (`granularity` is the head size). It
+    is not negative, and found through the table of scales; `global_scale`
+    multiplies every one. A cache of f8E4M3FN without scales holds unscaled values.
+    Products are of f16 (quantised values) or of the cache's dtype; sums, exponents
+    and scales are f32. The result is as near to that of exact arithmetic as there,
+    and the same in every run.
 
     `workspace` is as in `kvcache.paged_attention`, `Hq * (Dv + 2)` numbers a row
     and part.
@@ -150,7 +160,8 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     - `q_scales` and `lse` are `[T, Hq]` of f32, `workspace` is `memref<? x f32>`,
       `global_scale` is `memref<f32>` and needs scales.
     - `scale` is positive; it is 1 / sqrt(D) where it is not given.
-    - A block has 128 threads: a `tuning` says no fewer.
+    - A block has 128 threads: a `tuning` says no fewer. Fewer as the default of a
+      pass are a wish that this operation leaves out.
     - The policy is `assume` or `trap`.
 
     Example:

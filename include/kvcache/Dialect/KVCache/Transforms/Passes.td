@@ -23,11 +23,15 @@ def ExpandKernelsPass : Pass<"kvcache-expand-kernels", "::mlir::ModuleOp"> {
     between two kernels, or between two ways to read in one.
 
     `threads`, `chunks` and `blocks-per-sm` are defaults for operations without a
-    `tuning` attribute; 0 leaves the choice to the operation. Where there is more
+    `tuning` attribute, which take them as far as they can (blocks of
+    `kvcache.mla_decode` always have 128 threads); 0 leaves the choice to the
+    operation. Where there is more
     work than the first dimension of a grid holds blocks (`max-blocks`, by default
     2^31 - 1), the second one counts on, or blocks go on to more of it in turn.
 
-    **Errors:** a kernel operation inside device code.
+    **Errors:** a kernel operation inside device code; a `window` of
+    `kvcache.paged_attention` beyond the positions of its table, where the type of
+    that, or of what it was cast from, says how many there are.
   }];
   let options = [
     Option<"threads", "threads", "int64_t", /*default=*/"0",

@@ -28,7 +28,8 @@ ElementScales::ElementScales(ImplicitLocOpBuilder &b, LayoutAttr layout,
                              const HeadCut &cut, Side side, Value lane)
     : b(b), layout(layout), cut(cut), side(side), lane(lane) {}
 
-ElementScales::Run ElementScales::runOf(const HeadPiece &piece) const {
+ElementScales::Granules
+ElementScales::granulesOf(const HeadPiece &piece) const {
   int64_t granularity = layout.getGranularity();
   if (piece.perLane % granularity == 0)
     return {piece.perLane / granularity, /*isAligned=*/true};
@@ -40,7 +41,7 @@ ElementScales::Run ElementScales::runOf(const HeadPiece &piece) const {
 int64_t ElementScales::count() const {
   int64_t count = 0;
   for (const HeadPiece &piece : cut.pieces)
-    count += runOf(piece).granules;
+    count += granulesOf(piece).count;
   return count;
 }
 
@@ -63,9 +64,10 @@ SmallVector<Value> ElementScales::load(Value source, Value block, Value slot,
                         b.getF32Type());
   };
   for (const HeadPiece &piece : cut.pieces) {
-    auto [granules, isAligned] = runOf(piece);
+    auto [granules, isAligned] = granulesOf(piece);
     Value first = firstElement(piece);
-    // Those of an aligned run lie side by side, except where they are swizzled.
+    // Those of aligned elements lie side by side, except where they are
+    // swizzled.
     int64_t perLoad =
         isAligned && llvm::isPowerOf2_64(bytes) && !layout.isSwizzled(side)
             ? std::min<int64_t>(granules, maxAccessBytes / bytes)
@@ -82,7 +84,7 @@ SmallVector<Value> ElementScales::load(Value source, Value block, Value slot,
           scales.push_back(vector::ExtractOp::create(b, vector, j));
         continue;
       }
-      // A run may have fewer granules than others, and end with the head.
+      // A lane's elements may be of fewer granules, and end with the head.
       if (!isAligned)
         element = arith.minimum(element, arith.i32(layout.getHeadSize() - 1));
       scales.push_back(loadAt(layout.getScaleDtype(), element, IntegerAttr()));
@@ -96,20 +98,21 @@ SmallVector<Value> ElementScales::ofElements(ArrayRef<Value> loaded) {
   int64_t granularity = layout.getGranularity();
   SmallVector<Value> scales;
   for (const HeadPiece &piece : cut.pieces) {
-    auto [granules, isAligned] = runOf(piece);
-    ArrayRef<Value> ofRun = loaded.take_front(granules);
+    auto [granules, isAligned] = granulesOf(piece);
+    ArrayRef<Value> ofPiece = loaded.take_front(granules);
     loaded = loaded.drop_front(granules);
     Value inGranule;
     if (!isAligned)
       inGranule = arith.rem(firstElement(piece), granularity);
     for (int64_t i = 0; i < piece.perLane; ++i) {
       int64_t granule = i / granularity;
-      Value scale = ofRun[granule];
-      // The run starts inside of a granule, which may end before the element.
+      Value scale = ofPiece[granule];
+      // The elements start inside of a granule, which may end before the
+      // element.
       if (!isAligned && granule + 1 < granules && i % granularity != 0) {
         Value isNext =
             arith.less(arith.i32(granularity - i % granularity - 1), inGranule);
-        scale = arith::SelectOp::create(b, isNext, ofRun[granule + 1], scale);
+        scale = arith::SelectOp::create(b, isNext, ofPiece[granule + 1], scale);
       }
       scales.push_back(scale);
     }
@@ -118,30 +121,36 @@ SmallVector<Value> ElementScales::ofElements(ArrayRef<Value> loaded) {
 }
 
 NormalizedScales mlir::kvcache::emitNormalizedScales(
-    ImplicitLocOpBuilder &b, ArrayRef<SmallVector<Value>> scales, Value unit,
+    ImplicitLocOpBuilder &b, ArrayRef<SmallVector<Value>> scales,
+    Value decodeScale,
     function_ref<Value(Value, function_ref<Value(Value, Value)>)> reduce) {
   FastMath math(b);
-  // The largest one becomes 2^5 and more, times 448 less than 2^15.
-  Value fit = math.mul(unit, math.number(0x1p-9));
+  // Of the largest scale, which powersTo16Bits brings to 2^14 and more.
+  Value toElements = math.mul(
+      decodeScale, math.number(0x1p-14 / NormalizedScales::decodeScale));
   NormalizedScales result;
   for (ArrayRef<Value> ofToken : scales) {
     auto larger = [&](Value x, Value y) { return math.max(x, y); };
-    Value largest;
+    Value largest = math.number(0);
     for (Value scale : llvm::SetVector<Value>(ofToken.begin(), ofToken.end())) {
       Value magnitude = math.absolute(scale);
-      largest = largest ? larger(largest, magnitude) : magnitude;
+      // Infinity stays with the elements that have it, as NaN does.
+      Value isFinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                             magnitude, math.number(infinity));
+      largest =
+          larger(largest, math.select(isFinite, magnitude, math.number(0)));
     }
     auto [up, down] = math.powersTo16Bits(reduce(largest, larger));
-    Value power = math.mul(up, fit);
+    Value power = math.mul(up, toElements);
     auto &elements = result.elements.emplace_back();
     llvm::DenseMap<Value, Value> known;
     for (Value scale : ofToken) {
-      Value &near = known[scale];
-      if (!near)
-        near = math.mul(scale, power);
-      elements.push_back(near);
+      Value &normalized = known[scale];
+      if (!normalized)
+        normalized = math.mul(scale, power);
+      elements.push_back(normalized);
     }
-    result.powers.push_back(math.mul(down, math.number(0x1p9)));
+    result.tokenScales.push_back(math.mul(down, math.number(0x1p14)));
   }
   return result;
 }

@@ -6,8 +6,8 @@
 //
 // Where granules are no multiple of the 16 elements of a step, elements are
 // dequantised before they are multiplied. So that they fit f16, the scales of a
-// token are brought near 1 by a power of two, which is the scale of the token
-// from then on.
+// token are divided by a power of two, which is the scale of the token from
+// then on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,13 +39,13 @@ public:
   SmallVector<Value> ofElements(ArrayRef<Value> loaded);
 
 private:
-  /// Granules of which a lane's run of a piece has elements, at most; they
-  /// start with the run where `isAligned`.
-  struct Run {
-    int64_t granules;
+  /// Granules of which a lane has elements of a piece, at most; where
+  /// `isAligned` the first of each starts with the lane's first one.
+  struct Granules {
+    int64_t count;
     bool isAligned;
   };
-  Run runOf(const HeadPiece &piece) const;
+  Granules granulesOf(const HeadPiece &piece) const;
   Value firstElement(const HeadPiece &piece);
 
   ImplicitLocOpBuilder &b;
@@ -55,19 +55,25 @@ private:
   Value lane;
 };
 
-/// Scales near 1 of the lane's elements, by token, and the powers of two (f32)
-/// that take them back, by token.
+/// What is in place of the scales of a lane's elements, by token of the lane.
 struct NormalizedScales {
+  /// The scales divided by the token's, times what `Words::decodeScaled` leaves
+  /// out: elements times these fit f16, with room below for much smaller ones.
   SmallVector<SmallVector<Value>> elements;
-  SmallVector<Value> powers;
+  /// Powers of two (f32): the largest finite scale of the token, rounded down.
+  SmallVector<Value> tokenScales;
+  /// What products are to be multiplied by besides: the largest element is less
+  /// than 2 * 448 / `decodeScale` = 2^14.8.
+  static constexpr double decodeScale = 0x1p-5;
 };
 
-/// Brings scales of elements (by token of the lane) near 1: products of these
-/// with `unit` and a value of 8 bits divided by `unit` fit f16, with room below
-/// for much smaller ones. `reduce` combines a number over the lanes that share
-/// a token.
+/// Normalizes scales of elements, by token of the lane. `decodeScale` is that
+/// of the elements' dtype (`Words::decodedUnit`). `reduce` combines a number
+/// over the lanes that share a token. Scales that are NaN or infinite stay so,
+/// and have no influence on others.
 NormalizedScales emitNormalizedScales(
-    ImplicitLocOpBuilder &b, ArrayRef<SmallVector<Value>> scales, Value unit,
+    ImplicitLocOpBuilder &b, ArrayRef<SmallVector<Value>> scales,
+    Value decodeScale,
     function_ref<Value(Value, function_ref<Value(Value, Value)>)> reduce);
 
 } // namespace mlir::kvcache

@@ -104,10 +104,10 @@ SoftmaxState MLADecodeKernel::walk(Value first, Value stop, bool isWhole,
 void MLADecodeKernel::store(const SoftmaxState &state, const QueryTile &rows,
                             Value part) {
   Arith arith(*b);
-  FastMath math(*b);
   for (int64_t half = 0; half < 2; ++half) {
     Value sum = state.total(half);
-    Value row = arith.add(arith.add(rows.begin, warp->row), 8 * half);
+    Value row = arith.add(rows.begin,
+                          products->weightLanes().rowInTile(*b, *warp, half));
     emitIf(*b, arith.less(row, rows.end), [&] {
       SmallVector<RowRun> runs;
       Value start = arith.mul(warp->number, slice());
@@ -132,7 +132,6 @@ void MLADecodeKernel::store(const SoftmaxState &state, const QueryTile &rows,
 
 void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
   Arith arith(*b);
-  FastMath math(*b);
   Value last = arith.sub(rows.end, arith.i32(1));
   Value lastOfTile = arith.minimum(arith.add(rows.begin, rowCount - 1), last);
   Value end;
@@ -147,7 +146,9 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
     end = endOf(lastOfTile);
     for (int64_t half = 0; half < 2; ++half)
       ends.push_back(endOf(arith.minimum(
-          arith.add(arith.add(rows.begin, warp->row), 8 * half), last)));
+          arith.add(rows.begin,
+                    products->weightLanes().rowInTile(*b, *warp, half)),
+          last)));
     source->setSequence(rows.sequence, end);
   }
   loadQueries(rows);

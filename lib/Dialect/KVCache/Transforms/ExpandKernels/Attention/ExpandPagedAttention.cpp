@@ -41,6 +41,7 @@
 #include "../Tiles/Mma.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
@@ -210,7 +211,6 @@ SoftmaxState PagedAttentionKernel::walkEdges(Value first, Value before,
 void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
                                     Value part) {
   Arith arith(*b);
-  FastMath math(*b);
   // Rows that do not exist are taken to be the last one.
   Value lastRow = arith.sub(rows.end, arith.i32(1));
   Value lastOfTile =
@@ -269,7 +269,7 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
     sums = walkEdges(firstTile, arith.sub(firstWhole, firstTile), afterWhole,
                      lastTile, sums);
   }
-  sums.scaleOutput({products->unit(), globalScale});
+  sums.scaleOutput({products->decodeScale(), globalScale});
   if (sharesScales)
     storeOwn(sums, rows, head, part);
   else
@@ -324,7 +324,7 @@ void PagedAttentionKernel::emit() {
                                : 1 / std::sqrt(double(headSize));
   globalScale = builder.takeNumber(op.getGlobalScale());
   Values numbers;
-  for (Value number : {products->unit(), globalScale})
+  for (Value number : {products->decodeScale(), globalScale})
     if (number)
       numbers.push_back(number);
   // Of softcapped scores, exponents come after.
@@ -333,9 +333,10 @@ void PagedAttentionKernel::emit() {
                          : scale * log2e,
                      numbers);
   walksOnce = tiles->hasElementScales() || hasManyScales(op);
-  prefetches = tiles->registers(Side::key) + tiles->registers(Side::value) +
-                   rowGroups * (headSize / 4 + headSize / 8) <=
-               prefetchWords;
+  prefetches = !walksOnce &&
+               tiles->registers(Side::key) + tiles->registers(Side::value) +
+                       rowGroups * (headSize / 4 + headSize / 8) <=
+                   prefetchWords;
 
   Arith arith(*b);
   Value blocks = onHost.mul(units, parts);
@@ -365,8 +366,40 @@ static bool takesHeads(PagedAttentionOp op) {
          suits(op.getKeys()) && suits(op.getValues());
 }
 
+/// The size of a dimension of a memref, dynamic where no type in sight says it.
+static int64_t knownSize(Value memref, unsigned dim) {
+  int64_t size = cast<MemRefType>(memref.getType()).getDimSize(dim);
+  auto castOp = memref.getDefiningOp<memref::CastOp>();
+  if (!ShapedType::isDynamic(size) || !castOp ||
+      !isa<MemRefType>(castOp.getSource().getType()))
+    return size;
+  return knownSize(castOp.getSource(), dim);
+}
+
+/// Checks a window against the positions of the table, where they are in sight.
+/// This is no verifier's to say: code becomes valid or not by what comes in
+/// sight, as when functions are inlined.
+static LogicalResult checkWindow(PagedAttentionOp op) {
+  GetPagedCacheOp collection = getCollectionOp(op.getKeys());
+  if (!op.getWindow() || !collection)
+    return success();
+  int64_t window = *op.getWindow();
+  int64_t pages = knownSize(collection.getTable(Pool::values), 1);
+  int64_t pageSize = kvcache::getLayout(op.getKeys().getType()).getPageSize();
+  int64_t positions;
+  if (ShapedType::isDynamic(pages) ||
+      llvm::MulOverflow(pages, pageSize, positions) || window <= positions)
+    return success();
+  return op.emitOpError("expected 'window' to be at most the ")
+         << positions << " positions of the table (" << pages << " pages of "
+         << pageSize << " tokens), got " << window
+         << "; leave it out where rows see all keys";
+}
+
 LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
                                                   Tuning defaults) {
+  if (failed(checkWindow(op)))
+    return failure();
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);

@@ -21,8 +21,8 @@ MLADecodeKernel::TokenScales MLADecodeKernel::loadScales(Value tile,
   Arith arith(*b);
   FastMath math(*b);
   TokenScales result;
-  Value first =
-      arith.add(arith.mul(warp->number, 8), arith.mul(warp->column, 2));
+  Value first = arith.add(arith.mul(warp->number, 8),
+                          products->scoreLanes().tokenInTile(*b, *warp, 0));
   if (isSparse) {
     for (int64_t i = 0; i < 2; ++i) {
       SlotSource::Place place = source->at(tile, arith.add(first, i), isWhole);
@@ -66,8 +66,8 @@ void MLADecodeKernel::storeScores(SmallVector<Values> scores,
         *b, VectorType::get({2}, b->getF32Type()), numbers);
     LLVM::StoreOp::create(*b, pair, at, 8);
   };
-  Value first =
-      arith.add(arith.mul(warp->number, 8), arith.mul(warp->column, 2));
+  Value first = arith.add(arith.mul(warp->number, 8),
+                          products->scoreLanes().tokenInTile(*b, *warp, 0));
   Value at = arith.add(arith.mul(warp->row, scoreStride), first);
   for (auto [row, ofRow] : llvm::enumerate(scores))
     put(ofRow, sharedFloats(scoresAt + row * 8 * scoreStride * 4, at));
@@ -102,11 +102,12 @@ SoftmaxTile MLADecodeKernel::loadScores(Value tile, bool isWhole) {
   // Of lists, what is no key is masked already.
   if (isSparse || isWhole)
     return result;
-  Value first = arith.add(arith.mul(tile, tokens), pairAt);
+  Value first = arith.mul(tile, tokens);
   Value none = math.number(-infinity);
   for (int64_t row = 0; row < 2; ++row)
     for (auto [i, score] : llvm::enumerate(scores[row])) {
-      Value token = arith.add(first, i / 2 * 8 + i % 2);
+      Value token =
+          arith.add(first, products->weightLanes().tokenInTile(*b, *warp, i));
       score = math.select(arith.less(token, ends[row]), score, none);
     }
   return result;

@@ -78,9 +78,11 @@ private:
   Tuning tuning;
   LayoutAttr layout;
   Type dtype;
+  bool is8Bit, sharesScales;
   /// Whether there is one loop of tiles, with care, instead of one for whole
-  /// tiles and one for others.
-  bool is8Bit, sharesScales, prefetches = false, walksOnce = false;
+  /// tiles and one for others, and whether that for whole tiles loads the next
+  /// one while it multiplies one.
+  bool walksOnce = false, prefetches = false;
   /// `tokenWarps` of the warps have the tokens of a head.
   int64_t headSize, group, rowGroups, warps, tokenWarps;
 

@@ -7,7 +7,6 @@
 #include "PagedAttentionKernel.h"
 
 #include "../Destinations.h"
-#include "../Tiles/FastMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -35,7 +34,6 @@ void PagedAttentionKernel::storeOwn(const SoftmaxState &sums,
                                     Value part) {
   assert(is8Bit && "others have other rows of weights than of sums");
   Arith arith(*b);
-  FastMath math(*b);
   int64_t perGroup = sums.output.size() / rowGroups;
   for (int64_t place = 0; place < lanes().rowsPerLane(); ++place) {
     int64_t inLane = place % 2, g = place / 2;
@@ -65,7 +63,6 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
                                  const QueryTile &rows, Value head,
                                  Value part) {
   Arith arith(*b);
-  FastMath math(*b);
   const HeadCut &cut = tiles->cutOf(Side::value);
   int64_t perGroup = sums.output.size() / rowGroups;
   int64_t rowCount = 8 * rowGroups;

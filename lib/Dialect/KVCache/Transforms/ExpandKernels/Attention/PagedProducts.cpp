@@ -16,7 +16,9 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// Registers of f16 whose sum an element times its scale is: as exact as f32.
+/// Registers of f16 whose sum an element times its scale is: but for about
+/// 2^-39 of the token's largest element, the least that f16 has, as exact as
+/// f32.
 static constexpr int64_t dequantizedKeyTerms = 2;
 
 PagedProducts::PagedProducts(ImplicitLocOpBuilder &b, Warp &warp,
@@ -27,10 +29,10 @@ PagedProducts::PagedProducts(ImplicitLocOpBuilder &b, Warp &warp,
       scoreLanes{/*transposed=*/dtype.getIntOrFloatBitWidth() == 8, rowGroups,
                  CacheTiles::tokens / 8} {}
 
-Value PagedProducts::unit() const {
-  // Scales of elements have it.
-  return is8Bit() && !tiles.hasElementScales() ? Words(b).decodedUnit(dtype)
-                                               : Value();
+Value PagedProducts::decodeScale() const {
+  if (tiles.hasElementScales())
+    return FastMath(b).number(NormalizedScales::decodeScale);
+  return is8Bit() ? Words(b).decodedUnit(dtype) : Value();
 }
 
 SmallVector<PagedProducts::Values> PagedProducts::scores(ValueRange keys,
@@ -44,19 +46,26 @@ PagedProducts::scoresOf16Bits(ValueRange keys) {
   for (auto [number, piece] : llvm::enumerate(tiles.cutOf(Side::key).pieces))
     for (int64_t step = 0; step < piece.steps(); ++step)
       steps.push_back({number, step});
-  ScoreTile tile(b, scoreLanes, product);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    auto [piece, step] = steps[i];
+  auto keysOf = [&](std::pair<int64_t, int64_t> place) {
+    auto [piece, step] = place;
     SmallVector<Values> ofTokens;
     for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token) {
       Values words = tiles.wordsOf(Side::key, keys, token, piece);
       ofTokens.push_back({words[2 * step], words[2 * step + 1]});
     }
-    size_t even = i / 2 * 2, odd = std::min(even + 1, steps.size() - 1);
-    tile.add(scoreLanes.rowGroups == 1
-                 ? queries.fragmentOfTwo(steps[even], steps[odd])
-                 : queries.fragmentA(piece, step),
-             ofTokens);
+    return ofTokens;
+  };
+  ScoreTile tile(b, scoreLanes, product);
+  if (scoreLanes.rowGroups > 1) {
+    for (auto place : steps)
+      tile.add(queries.fragmentA(place.first, place.second), keysOf(place));
+    return tile.scores();
+  }
+  for (size_t i = 0; i < steps.size(); i += 2) {
+    size_t next = std::min(i + 1, steps.size() - 1);
+    Values fragment = queries.fragmentOfTwo(steps[i], steps[next]);
+    tile.addTwo(fragment, keysOf(steps[i]),
+                next > i ? keysOf(steps[next]) : SmallVector<Values>());
   }
   return tile.scores();
 }
@@ -118,7 +127,7 @@ PagedProducts::scoresOf8Bits(ValueRange keys, ValueRange scales) {
     tile.scale(ofGranule);
   }
   if (tiles.hasElementScales())
-    tile.scale(normalized.powers);
+    tile.scale(normalized.tokenScales);
   return tile.scores();
 }
 
@@ -133,15 +142,15 @@ PagedProducts::LoadedValues PagedProducts::prepare(ValueRange values,
         return warp.reduceColumn(value, combine);
       });
   result.elementScales = normalized.elements;
-  // Powers of the tokens of the lane's scores, which other lanes have.
+  // Those of the tokens of the lane's scores, which other lanes have.
   Arith arith(b);
   Value lane = arith.div(warp.row, 2);
   Value isOdd = arith.equal(arith.rem(warp.row, 2), arith.i32(1));
   result.scales.clear();
   for (int64_t half = 0; half < 2; ++half)
     result.scales.push_back(arith::SelectOp::create(
-        b, isOdd, warp.from(normalized.powers[2 * half + 1], lane),
-        warp.from(normalized.powers[2 * half], lane)));
+        b, isOdd, warp.from(normalized.tokenScales[2 * half + 1], lane),
+        warp.from(normalized.tokenScales[2 * half], lane)));
   return result;
 }
 
@@ -177,7 +186,7 @@ PagedProducts::Values PagedProducts::valueFragment(const LoadedValues &loaded,
   if (!tiles.hasElementScales())
     return fragment;
   int64_t first = 2 * step;
-  for (int64_t i = 0; i < static_cast<int64_t>(number); ++i)
+  for (int64_t i = 0; i < number; ++i)
     first += cut.pieces[i].perLane;
   for (auto [place, register_] : llvm::enumerate(fragment)) {
     int64_t token = place / 2 * 2, element = first + place % 2;

@@ -32,10 +32,10 @@ public:
   /// Scores by row and token of the lane, of what is loaded of keys. `scales`
   /// are by token of the lane and granule; they are empty without scales, and
   /// where elements have their own. What queries and values of 8 bits are to be
-  /// multiplied by (`Words::decodedUnit`) is left out.
+  /// multiplied by (`decodeScale`) is left out.
   SmallVector<Values> scores(ValueRange keys, ValueRange scales);
 
-  /// Values of a tile, and the scales that are left to multiply them by, by
+  /// Values of a tile, and the scales that weights are to be multiplied by, by
   /// token of the lane and granule.
   struct LoadedValues {
     ValueRange values;
@@ -51,8 +51,9 @@ public:
   void addValues(MutableArrayRef<Value> sums, const LoadedValues &values,
                  ArrayRef<SmallVector<Values>> weights);
 
-  /// What outputs and scores are to be multiplied by; null for 1.
-  Value unit() const;
+  /// What outputs and scores are to be multiplied by, as 8-bit elements are not
+  /// decoded to what they are; null for 1.
+  Value decodeScale() const;
 
 private:
   SmallVector<Values> scoresOf16Bits(ValueRange keys);

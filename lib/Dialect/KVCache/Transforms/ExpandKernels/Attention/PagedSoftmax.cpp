@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// The least logarithm of the power of two that is a token's scale, which is
-/// 2^-5 of the largest of its elements' scales.
-static constexpr double leastPowerLog = leastScaleLog - 5;
-
 SoftmaxLanes PagedAttentionKernel::softmaxLanes() const {
   SoftmaxLanes result{lanes().rowsPerLane(),
                       /*tokensOnRows=*/lanes().transposed,
@@ -59,7 +55,7 @@ PagedAttentionKernel::weights(SoftmaxState &sums, SmallVector<Values> &scores,
     for (int64_t token = 0; token < lanes().tokensPerLane(); ++token) {
       Value scale = valueScales[token * granules + granule];
       if (!isSigned) {
-        logs.push_back(emitScaleLog(*b, scale, leastPowerLog));
+        logs.push_back(emitScaleLog(*b, scale));
         continue;
       }
       signs->push_back(scale);

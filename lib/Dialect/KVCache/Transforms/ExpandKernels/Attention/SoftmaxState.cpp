@@ -77,8 +77,10 @@ void SoftmaxState::raise(ArrayRef<Value> largest) {
   FastMath math(*b);
   Value needed;
   for (auto [old, now] : llvm::zip(maximum, largest)) {
-    Value more = arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, now,
-                                       math.add(old, math.number(maximumLag)));
+    // The difference of what is near is exact.
+    Value more =
+        arith::CmpFOp::create(*b, arith::CmpFPredicate::OGT, math.sub(now, old),
+                              math.number(maximumLag));
     needed = needed ? Value(arith::OrIOp::create(*b, needed, more)) : more;
   }
   Values old = flatten();
@@ -113,10 +115,14 @@ SoftmaxState::add(const SoftmaxTile &tile) {
   FastMath math(*b);
   auto exponent = [&](int64_t row, int64_t token, Value addend) {
     Value score = tile.scores[row][token];
-    if (tile.factors.empty())
-      return addend ? math.add(score, addend) : score;
-    return addend ? math.fma(score, tile.factors[row], addend)
-                  : math.mul(score, tile.factors[row]);
+    return tile.factors.empty() ? math.add(score, addend)
+                                : math.fma(score, tile.factors[row], addend);
+  };
+  // Maxima are rounded up: exponents lie no further above than they may.
+  auto exponentUp = [&](int64_t row, int64_t token, Value addend) {
+    Value score = tile.scores[row][token];
+    return tile.factors.empty() ? math.add(score, addend)
+                                : math.fmaUp(score, tile.factors[row], addend);
   };
   auto larger = [&](Value x, Value y) { return x ? math.max(x, y) : y; };
 
@@ -125,6 +131,9 @@ SoftmaxState::add(const SoftmaxTile &tile) {
   for (const Values &ofGranule : tile.logs)
     for (auto [most, log] : llvm::zip(tokenLogs, ofGranule))
       most = larger(most, log);
+  // Without a scale that is a number a token counts as if it had the least.
+  for (Value &log : tokenLogs)
+    log = math.max(log, math.number(leastScaleLog));
   Values largest;
   for (int64_t row = 0; row < lanes.rows; ++row) {
     Value most;
@@ -132,10 +141,10 @@ SoftmaxState::add(const SoftmaxTile &tile) {
       // Without logarithms the factor, which is positive, comes after.
       most = larger(most, tokenLogs.empty()
                               ? tile.scores[row][token]
-                              : exponent(row, token, tokenLogs[token]));
+                              : exponentUp(row, token, tokenLogs[token]));
     most = reduce(most, larger);
     if (tokenLogs.empty() && !tile.factors.empty())
-      most = math.mul(most, tile.factors[row]);
+      most = math.mulUp(most, tile.factors[row]);
     largest.push_back(most);
   }
   raise(largest);
@@ -144,16 +153,18 @@ SoftmaxState::add(const SoftmaxTile &tile) {
       std::max<size_t>(tile.logs.size(), 1), SmallVector<Values>(lanes.rows));
   for (int64_t row = 0; row < lanes.rows; ++row) {
     Value less = math.negate(maximum[row]);
-    Values plain;
+    Values exponents, unscaled;
     for (int64_t token = 0; token < tokens; ++token) {
-      plain.push_back(math.exp2(exponent(row, token, less)));
-      weight[row] = math.add(weight[row], plain.back());
+      exponents.push_back(exponent(row, token, less));
+      unscaled.push_back(math.exp2(exponents.back()));
+      weight[row] = math.add(weight[row], unscaled.back());
     }
     if (tile.logs.empty())
-      weights.front()[row] = plain;
+      weights.front()[row] = unscaled;
     for (auto [granule, logs] : llvm::enumerate(tile.logs))
       for (auto [token, log] : llvm::enumerate(logs)) {
-        Value scaled = math.exp2(exponent(row, token, math.add(log, less)));
+        // Of large scores both exponents have the same rounding error.
+        Value scaled = math.exp2(math.add(exponents[token], log));
         if (!tile.signs.empty())
           scaled = math.withSign(scaled, tile.signs[granule][token]);
         weights[granule][row].push_back(scaled);
@@ -162,10 +173,11 @@ SoftmaxState::add(const SoftmaxTile &tile) {
   return weights;
 }
 
-Value mlir::kvcache::emitScaleLog(ImplicitLocOpBuilder &b, Value scale,
-                                  double least) {
+Value mlir::kvcache::emitScaleLog(ImplicitLocOpBuilder &b, Value scale) {
   FastMath math(b);
-  return math.maxOrNaN(math.log2(scale), math.number(least));
+  Value log = math.maxOrNaN(math.log2(scale), math.number(leastScaleLog));
+  // Infinity becomes NaN.
+  return math.fma(log, math.number(0), log);
 }
 
 SoftmaxMerge::SoftmaxMerge(ImplicitLocOpBuilder &b, ArrayRef<Value> maxima)

@@ -24,7 +24,9 @@ constexpr double noMaximum = -1.0e30;
 /// A maximum may lag behind by so much (base 2) before sums are scaled anew.
 constexpr double maximumLag = 8;
 
-/// The least logarithm (base 2) of a scale of values.
+/// The least logarithm (base 2) of a scale of values: a weight without its
+/// scale is at most 2^(maximumLag - leastScaleLog), 2^108, of which f32 holds
+/// the sum of half a million.
 constexpr double leastScaleLog = -100;
 
 /// Which rows and tokens of a warp's tile the lanes have.
@@ -49,9 +51,9 @@ struct SoftmaxTile {
   /// are no factors, the scores.
   SmallVector<SmallVector<Value>> scores;
   SmallVector<Value> factors;
-  /// By granule, then token: logarithms of the scales of values (`scaleLog`),
-  /// and numbers with the signs of these; empty where there are no scales, or
-  /// none that is negative.
+  /// By granule, then token: logarithms of the scales of values
+  /// (`emitScaleLog`), and numbers with the signs of these; empty where there
+  /// are no scales, or none that is negative. Maxima leave out what is NaN.
   SmallVector<SmallVector<Value>> logs, signs;
 };
 
@@ -96,10 +98,9 @@ private:
   SoftmaxLanes lanes;
 };
 
-/// log2 of a scale of values (f32), at least `least`; NaN of one that is
-/// negative or NaN.
-Value emitScaleLog(ImplicitLocOpBuilder &b, Value scale,
-                   double least = leastScaleLog);
+/// log2 of a scale of values (f32), at least `leastScaleLog`; NaN of one that
+/// is negative, infinite or NaN.
+Value emitScaleLog(ImplicitLocOpBuilder &b, Value scale);
 
 /// Sums of several parts of a row's tokens, by their maxima.
 class SoftmaxMerge {

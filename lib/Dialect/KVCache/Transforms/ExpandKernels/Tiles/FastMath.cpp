@@ -59,6 +59,14 @@ Value FastMath::sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
 
 Value FastMath::mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
 
+Value FastMath::fmaUp(Value x, Value y, Value z) {
+  return call("llvm.nvvm.fma.rp.f", ValueRange{x, y, z});
+}
+
+Value FastMath::mulUp(Value x, Value y) {
+  return call("llvm.nvvm.mul.rp.f", ValueRange{x, y});
+}
+
 Value FastMath::max(Value x, Value y) {
   return call("llvm.maxnum", ValueRange{x, y});
 }

@@ -41,6 +41,9 @@ public:
   Value add(Value x, Value y);
   Value sub(Value x, Value y);
   Value mul(Value x, Value y);
+  /// The same rounded up, not to the nearest.
+  Value fmaUp(Value x, Value y, Value z);
+  Value mulUp(Value x, Value y);
   /// The larger one; the other one where one is NaN.
   Value max(Value x, Value y);
   /// The larger one; NaN where one is.

@@ -14,7 +14,7 @@ using namespace mlir::kvcache;
 
 OutputTile::OutputTile(ImplicitLocOpBuilder &b, ScoreLanes lanes, Type element,
                        bool transposed, ArrayRef<Values> weights)
-    : b(b), element(element) {
+    : b(b), element(element), transposed(transposed) {
   Words registers(b);
   int64_t terms = element.isBF16() ? 2 : 1;
   // Terms of eight rows and eight tokens, as fragments have them: pairs of a
@@ -47,7 +47,6 @@ OutputTile::OutputTile(ImplicitLocOpBuilder &b, ScoreLanes lanes, Type element,
 
 void OutputTile::add(MutableArrayRef<Value> sums, int64_t rows, int64_t step,
                      ValueRange values) const {
-  bool transposed = values.size() == 4;
   for (const Values &weights : fragments[rows][step]) {
     ValueRange before = ArrayRef<Value>(sums);
     llvm::copy(transposed ? emitMma(b, element, values, weights, before)

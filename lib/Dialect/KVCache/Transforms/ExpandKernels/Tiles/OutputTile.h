@@ -34,6 +34,7 @@ public:
 private:
   ImplicitLocOpBuilder &b;
   Type element;
+  bool transposed;
   /// By block of rows, step and term.
   SmallVector<SmallVector<SmallVector<Values>>> fragments;
 };

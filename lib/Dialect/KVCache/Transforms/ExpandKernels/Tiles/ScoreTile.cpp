@@ -34,12 +34,26 @@ ScoreTile::ScoreTile(ImplicitLocOpBuilder &b, ScoreLanes lanes, Type element,
     : b(b), lanes(lanes), element(element) {
   int64_t products = lanes.transposed ? lanes.tokenGroups / 2 * lanes.rowGroups
                                       : lanes.tokenGroups;
+  assert((!hasOneGroup() || chains == 1) && "one group of rows has its chains");
   SmallVector<Values> zeros(products, Values(4, FastMath(b).number(0)));
   sums.assign(hasOneGroup() ? 2 : chains, zeros);
 }
 
 void ScoreTile::add(ArrayRef<Values> queries, ArrayRef<Values> keys) {
-  auto chain = MutableArrayRef(sums[step++ % sums.size()]);
+  assert(!hasOneGroup() && "two steps share a fragment");
+  add(step++ % sums.size(), queries, keys);
+}
+
+void ScoreTile::addTwo(const Values &queries, ArrayRef<Values> first,
+                       ArrayRef<Values> second) {
+  assert(hasOneGroup() && "a step has the whole fragment");
+  add(0, queries, first);
+  add(1, queries, second);
+}
+
+void ScoreTile::add(int64_t number, ArrayRef<Values> queries,
+                    ArrayRef<Values> keys) {
+  auto chain = MutableArrayRef(sums[number]);
   for (const Values &ofKeys : keys)
     for (const Values &ofQueries : queries) {
       Values &sum = chain.front();
@@ -51,7 +65,7 @@ void ScoreTile::add(ArrayRef<Values> queries, ArrayRef<Values> keys) {
 
 Value ScoreTile::sum(int64_t row, int64_t token) const {
   FastMath math(b);
-  // Even steps have the upper rows of their products, odd ones the lower.
+  // First steps have the upper rows of their products, second ones the lower.
   if (hasOneGroup())
     return math.add(sums[0][token / 2][token % 2],
                     sums[1][token / 2][2 + token % 2]);

@@ -34,18 +34,23 @@ public:
   using Values = SmallVector<Value>;
 
   /// Products are of `element` (f16 or bf16). A product waits for the one
-  /// before it in its chain: steps take turns in `chains` of them.
+  /// before it in its chain: steps take turns in `chains` of them; `addTwo` has
+  /// two.
   ScoreTile(ImplicitLocOpBuilder &b, ScoreLanes lanes, Type element,
             int64_t chains = 1);
 
   /// Takes a step in.
-  /// - S: `queries` is one fragment A, `keys` a fragment B for each group of
-  ///   tokens. With one group of rows there are two chains, and the fragment
-  ///   has the queries of an even step in its upper rows, those of the odd step
-  ///   after it in its lower ones; it comes twice.
+  /// - S, with two groups of rows: `queries` is one fragment A, `keys` a
+  ///   fragment B for each group of tokens.
   /// - S^T: `queries` is a fragment B for each group of rows, `keys` a fragment
   ///   A for each two groups of tokens.
   void add(ArrayRef<Values> queries, ArrayRef<Values> keys);
+  /// Takes two steps of S with one group of rows in: fragment A has the queries
+  /// of the first step in its upper rows, those of the second in its lower
+  /// ones; `first` and `second` are the keys of each step, as `add` has them.
+  /// `second` is empty where there is no such step.
+  void addTwo(const Values &queries, ArrayRef<Values> first,
+              ArrayRef<Values> second);
 
   /// Multiplies what was taken in since the last call by the scales (f32) of
   /// the lane's tokens.
@@ -55,6 +60,7 @@ public:
   SmallVector<Values> scores() const;
 
 private:
+  void add(int64_t chain, ArrayRef<Values> queries, ArrayRef<Values> keys);
   /// What was taken in since the last call of `scale`.
   Value sum(int64_t row, int64_t token) const;
   bool hasOneGroup() const { return !lanes.transposed && lanes.rowGroups == 1; }
@@ -62,6 +68,7 @@ private:
   ImplicitLocOpBuilder &b;
   ScoreLanes lanes;
   Type element;
+  /// Steps that `add` has taken in.
   int64_t step = 0;
   /// By chain and product: fragments C.
   SmallVector<SmallVector<Values>> sums;
