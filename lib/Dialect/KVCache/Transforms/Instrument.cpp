@@ -58,8 +58,8 @@ struct ScalePlace {
 };
 
 static ScalePlace placeOf(Operation *op) {
-  constexpr char token[] = "sequence %lld, token %lld",
-                 slot[] = "block %lld, slot %lld";
+  static constexpr char token[] = "sequence %lld, token %lld",
+                        slot[] = "block %lld, slot %lld";
   return TypeSwitch<Operation *, ScalePlace>(op)
       .Case([&](LoadScaleOp op) -> ScalePlace {
         return {token,

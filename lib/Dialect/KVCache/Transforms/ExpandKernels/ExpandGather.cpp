@@ -395,9 +395,29 @@ void GatherKernel::emit() {
   builder.launch(pages.blocks());
 }
 
+/// Sizes that only the host knows, as the verifier compares those it knows.
+static void requireSizes(ImplicitLocOpBuilder &host, GatherOp op) {
+  Value count = op.getSequences()
+                    ? sizeOf(host, op.getSequences(), 0)
+                    : host.createOrFold<BatchSizeOp>(op.getSource());
+  if (op.isRagged())
+    requireSame(host, sizeOf(host, op.getOffsets(), 0),
+                Arith(host).add(count, 1),
+                "one more of 'offsets' than sequences to gather (B)");
+  else
+    requireSame(host, sizeOf(host, op.getOut(), 0), count,
+                "as many sequences in 'out' as there are to gather (B)");
+  if (Value scales = op.getScales())
+    for (unsigned dim = 0; dim < op.getLeadingRank(); ++dim)
+      requireSame(host, sizeOf(host, scales, dim),
+                  sizeOf(host, op.getOut(), dim),
+                  "as many rows in 'scales' as in 'out'");
+}
+
 LogicalResult mlir::kvcache::expandGather(GatherOp op, Tuning defaults) {
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
+  requireSizes(host, op);
   for (const Stretch &stretch : stretchesOf(op, maxAccessBytes))
     if (stretch.pool != Pool::scales)
       stretch.remarkWidth(op.getLoc());
