@@ -63,6 +63,8 @@ OPERATIONS = {
       padded(%counts : memref<?xi32>) quant(<>)""",
     "gather": f"""kvcache.gather skip from(%k : {CACHE}) into(%out : memref<?x2x32xbf16>)
       offsets(%offsets : memref<?xi32>)""",
+    "gather_some": f"""kvcache.gather skip from(%k : {CACHE}) into(%out : memref<?x2x32xbf16>)
+      sequences(%ids : memref<?xi32>) offsets(%offsets : memref<?xi32>)""",
     "slots": f"""kvcache.quantize_append sources(%x : memref<?x2x32xbf16>) into(%ok : {OWN})
       slots(%slots, %scale_slots : memref<?xi64>, memref<?xi64>) quant(<>)""",
     "codes": f"""kvcache.append sources(%codes : memref<?x2x32xf8E4M3FN>) into(%ok : {OWN})
@@ -110,6 +112,7 @@ def main(folder, name, *lists):
         "found": ("2xf32", np.zeros(2, np.float32)),
         "found32": ("32xf32", np.zeros(32, np.float32)),
         "offsets": ("?xi32", np.array([0, 2, 3], np.uint32)),
+        "ids": ("?xi32", np.array([1, 0], np.uint32)),
         "counts": ("?xi32", np.array([2, 1], np.uint32)),
         "slots": ("?xi64", np.array([0, 5, -1], np.int64)),
         "scale_slots": ("?xi64", np.array([3, 1, 2], np.int64)),

@@ -65,7 +65,7 @@ OPERATIONS = {
       into(%sk : !kvcache.cache<key, #q>) slots(%slots, %scale_slots : memref<?xi64>, memref<?xi64>) quant(<>)""",
     "gather": f"kvcache.gather trap from(%k : {BF16}) into(%out : memref<?x?x2x8xbf16>)",
     "sequences": f"""kvcache.gather trap from(%k : {BF16}) into(%out : memref<?x?x2x8xbf16>)
-      sequences(%sequences : memref<?xi32>)""",
+      sequences(%chosen : memref<?xi32>)""",
     "copy_pages": f"""kvcache.copy_pages trap %c pairs(%pairs : memref<?x2xi64>)
       workspace(%workspace : memref<?xi32>) : {CACHE}""",
     "clear_pages": f"kvcache.clear_pages trap %c pages(%slots : memref<?xi64>) : {CACHE}",
@@ -96,6 +96,7 @@ def main(folder, name, *options):
         "out": ("?x?x2x8xbf16", np.ones((2, 8, 2, 8), np.uint16)),
         "found": ("1xi64", np.zeros(1, np.int64)),
         "sequences": ("?xi32", np.array([0, 2, 1], np.uint32)),
+        "chosen": ("?xi32", np.array([0, 2], np.uint32)),
         "positions": ("?xi32", np.array([5, 9, 1], np.uint32)),
         # The first slots are of 64 bits: the low ones alone would be in range.
         "slots": ("?xi64", np.array([1, (1 << 34) + 2, -1], np.int64)),

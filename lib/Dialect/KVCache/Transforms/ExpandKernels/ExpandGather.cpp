@@ -396,17 +396,19 @@ void GatherKernel::emit() {
 }
 
 /// Sizes that only the host knows, as the verifier compares those it knows.
+/// (Where all sequences are gathered, the policy says what becomes of more of
+/// them than there are.)
 static void requireSizes(ImplicitLocOpBuilder &host, GatherOp op) {
-  Value count = op.getSequences()
-                    ? sizeOf(host, op.getSequences(), 0)
-                    : host.createOrFold<BatchSizeOp>(op.getSource());
-  if (op.isRagged())
-    requireSame(host, sizeOf(host, op.getOffsets(), 0),
-                Arith(host).add(count, 1),
-                "one more of 'offsets' than sequences to gather (B)");
-  else
-    requireSame(host, sizeOf(host, op.getOut(), 0), count,
-                "as many sequences in 'out' as there are to gather (B)");
+  if (Value sequences = op.getSequences()) {
+    Value count = sizeOf(host, sequences, 0);
+    if (op.isRagged())
+      requireSame(host, sizeOf(host, op.getOffsets(), 0),
+                  Arith(host).add(count, 1),
+                  "one more of 'offsets' than 'sequences'");
+    else
+      requireSame(host, sizeOf(host, op.getOut(), 0), count,
+                  "as many sequences in 'out' as 'sequences'");
+  }
   if (Value scales = op.getScales())
     for (unsigned dim = 0; dim < op.getLeadingRank(); ++dim)
       requireSame(host, sizeOf(host, scales, dim),
