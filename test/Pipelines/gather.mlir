@@ -14,9 +14,11 @@
 // CHECK-NEXT: ld.global.nc.v4.b32 {{.*}}, [[[VALUES]]+2304];
 // CHECK-COUNT-5: ld.global.nc.v4.b32 {{.*}}, [[[VALUES]]+
 // CHECK-NEXT: ld.global.nc.v4.b32 {{.*}}, [[[VALUES]]+16128];
-// One load reads the scales of the warp's rows.
-// CHECK: ld.global.nc.b32 [[SCALE:%r[0-9]+]], [%rd{{[0-9]+}}];
-// CHECK-COUNT-8: shfl.sync.idx.b32 %r{{[0-9]+}}, [[SCALE]],
+// A load reads the scales of 16 rows, for the last warp has 16 lanes.
+// CHECK: ld.global.nc.b32 [[SCALE:%r[0-9]+]], [[[SCALES:%rd[0-9]+]]];
+// CHECK-COUNT-4: shfl.sync.idx.b32 %r{{[0-9]+}}, [[SCALE]],
+// CHECK-NEXT: ld.global.nc.b32 [[SCALE:%r[0-9]+]], [[[SCALES]]+64];
+// CHECK-COUNT-4: shfl.sync.idx.b32 %r{{[0-9]+}}, [[SCALE]],
 // CHECK-NEXT: bar.warp.sync
 // CHECK-COUNT-8: st.shared.v4.b32
 // CHECK-NEXT: bar.warp.sync

@@ -62,9 +62,9 @@ private:
     /// (`i32`) and are `rowStep` apart.
     Value firstRow;
     int64_t rowStep, rows;
-    /// Whether a row has one scale and a step no more rows than a warp has
-    /// lanes: then one access reads the scales of all.
-    bool loadsTogether;
+    /// Where a row has one scale: how many of the thread's rows have their
+    /// scales read by one access, each by another lane; else 0.
+    int64_t rowsTogether = 0;
   };
   bool isStaged(const Stretch &stretch, int64_t rows) const;
   Stage makeStage(const Column &column, const GatherPage &page, Value firstRow,

@@ -24,6 +24,18 @@ bool GatherKernel::isStaged(const Stretch &stretch, int64_t rows) const {
          rows * cut.threads() * Stretch::maxBytes <= staticSharedBytes;
 }
 
+/// How many of a thread's `rows`, `rowStep` apart, the lanes of every warp of
+/// `threads` cover, of which the last one may have fewer; 0 below 2. Divides
+/// `rows`.
+static int64_t countRowsTogether(int64_t rows, int64_t rowStep,
+                                 int64_t threads) {
+  int64_t last = threads % warpSize;
+  int64_t covered = std::min((last ? last : warpSize) / rowStep, rows);
+  while (covered > 1 && rows % covered)
+    --covered;
+  return covered > 1 ? covered : 0;
+}
+
 GatherKernel::Stage GatherKernel::makeStage(const Column &column,
                                             const GatherPage &page,
                                             Value firstRow, int64_t rowStep,
@@ -57,9 +69,9 @@ GatherKernel::Stage GatherKernel::makeStage(const Column &column,
   stage.firstRow = firstRow;
   stage.rowStep = rowStep;
   stage.rows = rows;
-  stage.loadsTogether = stage.oneScale && layout.getNumHeads() == 1 &&
-                        layout.getScaleSlots() == 1 &&
-                        rows * rowStep <= warpSize;
+  if (stage.oneScale && layout.getNumHeads() == 1 &&
+      layout.getScaleSlots() == 1)
+    stage.rowsTogether = countRowsTogether(rows, rowStep, cut.threads());
   for (bool second : {false, true}) {
     Value vector = turn;
     if (second)
@@ -91,7 +103,7 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
   ImplicitLocOpBuilder &b = *this->b;
   Arith arith(b);
   int64_t rowSize = cut.threads() * column.stretch.lanes;
-  bool together = stage.loadsTogether && layout.isQuantized();
+  bool together = stage.rowsTogether && layout.isQuantized();
   SmallVector<Value> rows, codes;
   SmallVector<SmallVector<Value>> scales;
   auto held = [&](Value row) {
@@ -127,14 +139,21 @@ Value GatherKernel::copyStaged(const Stage &stage, const Column &column,
     Value lane = arith::AndIOp::create(
         b, arith.toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x)),
         arith.i32(warpSize - 1));
-    Value row =
-        held(arith.add(step, arith.rem(lane, stage.rows * stage.rowStep)));
-    Value scale = loadScales(stage.parts.front(), page, row).front();
-    for (int64_t i = 0; i < stage.rows; ++i)
+    Value first =
+        arith.add(step, arith.rem(lane, stage.rowsTogether * stage.rowStep));
+    Value scale;
+    for (int64_t i = 0; i < stage.rows; ++i) {
+      int64_t inAccess = i % stage.rowsTogether;
+      if (inAccess == 0)
+        scale = loadScales(stage.parts.front(), page,
+                           held(arith.add(first, i * stage.rowStep)))
+                    .front();
       scales.push_back({NVVM::ShflOp::create(
           b, b.getF32Type(), arith.i32(-1), scale,
-          arith.add(stage.firstRow, i * stage.rowStep), arith.i32(warpSize - 1),
-          NVVM::ShflKind::idx, /*return_value_and_is_valid=*/UnitAttr())});
+          arith.add(stage.firstRow, inAccess * stage.rowStep),
+          arith.i32(warpSize - 1), NVVM::ShflKind::idx,
+          /*return_value_and_is_valid=*/UnitAttr())});
+    }
   }
   auto place = [&](Value at, int64_t row) {
     return arith.add(arith.toIndex(at), row * rowSize);
