@@ -318,12 +318,13 @@ int kvcacheStreamWaitEvent(kvcacheStream streamHandle,
 }
 
 int kvcacheEventCreate(kvcacheDevice handle, kvcacheEvent *event) {
-  return withDevice(handle,
-                    [&](const std::shared_ptr<Device> &device) -> Status {
-                      if (!event)
-                        return missing("event");
-                      return store(Registry::get().createEvent(device), event);
-                    });
+  return withDevice(
+      handle, [&](const std::shared_ptr<Device> &device) -> Status {
+        if (!event)
+          return missing("event");
+        return store(Registry::get().createEvent(device, /*timed=*/true),
+                     event);
+      });
 }
 
 int kvcacheEventDestroy(kvcacheEvent event) {
@@ -348,6 +349,26 @@ int kvcacheEventSynchronize(kvcacheEvent handle) {
     auto &events = Registry::get().events;
     auto event = events.find(handle);
     return event ? event->object->synchronize() : events.explain(handle);
+  });
+}
+
+int kvcacheEventElapsedTime(kvcacheEvent beginHandle, kvcacheEvent endHandle,
+                            float *milliseconds) {
+  return guarded([&]() -> Status {
+    auto &events = Registry::get().events;
+    auto begin = events.find(beginHandle);
+    if (!begin)
+      return events.explain(beginHandle);
+    auto end = events.find(endHandle);
+    if (!end)
+      return events.explain(endHandle);
+    if (!milliseconds)
+      return missing("milliseconds");
+    Result<float> elapsed = end->object->millisecondsSince(*begin->object);
+    if (!elapsed.ok())
+      return elapsed.status();
+    *milliseconds = *elapsed;
+    return {};
   });
 }
 

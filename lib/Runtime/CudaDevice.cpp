@@ -96,6 +96,19 @@ public:
       return context.driver->eventSynchronize(handle);
     });
   }
+  Result<float> millisecondsSince(Event &begin) override {
+    auto *own = dynamic_cast<CudaEvent *>(&begin);
+    if (!own)
+      return Status::error("the event belongs to another device");
+    float milliseconds = 0;
+    Status status = ContextScope(context).run("cuEventElapsedTime", [&] {
+      return context.driver->eventElapsedTime(&milliseconds, own->handle,
+                                              handle);
+    });
+    if (!status.ok())
+      return status;
+    return milliseconds;
+  }
 
   const CudaContext context;
   const cuda::EventHandle handle;
@@ -196,7 +209,7 @@ public:
   Status launch(Kernel &kernel, const LaunchConfig &config, void *const *params,
                 std::optional<size_t> numParams, Stream *stream) override;
   Result<std::shared_ptr<Stream>> createStream() override;
-  Result<std::shared_ptr<Event>> createEvent() override;
+  Result<std::shared_ptr<Event>> createEvent(bool timed) override;
   Status synchronize() override {
     return call("cuCtxSynchronize",
                 [&] { return context.driver->ctxSynchronize(); });
@@ -496,10 +509,11 @@ Result<std::shared_ptr<Stream>> CudaDevice::createStream() {
   return std::shared_ptr<Stream>(std::make_shared<CudaStream>(context, handle));
 }
 
-Result<std::shared_ptr<Event>> CudaDevice::createEvent() {
+Result<std::shared_ptr<Event>> CudaDevice::createEvent(bool timed) {
   cuda::EventHandle handle = nullptr;
   Status status = call("cuEventCreate", [&] {
-    return context.driver->eventCreate(&handle, cuda::eventDisableTiming);
+    return context.driver->eventCreate(
+        &handle, timed ? cuda::eventDefault : cuda::eventDisableTiming);
   });
   if (!status.ok())
     return status;

@@ -109,6 +109,8 @@ kvrt::cuda::loadDriver(const std::string &name) {
       {slot(d.eventRecord), "cuEventRecord", "cuEventRecord", 2000},
       {slot(d.eventSynchronize), "cuEventSynchronize", "cuEventSynchronize",
        2000},
+      {slot(d.eventElapsedTime), "cuEventElapsedTime", "cuEventElapsedTime",
+       2000},
       {slot(d.memAlloc), "cuMemAlloc", "cuMemAlloc_v2", 3020},
       {slot(d.memAllocManaged), "cuMemAllocManaged", "cuMemAllocManaged", 6000},
       {slot(d.memFree), "cuMemFree", "cuMemFree_v2", 3020},

@@ -62,6 +62,7 @@ enum : int {
   launchClusterDimension = 4,
   memAttachGlobal = 1,
   streamDefault = 0,
+  eventDefault = 0,
   eventDisableTiming = 2
 };
 
@@ -100,6 +101,7 @@ struct Driver {
   Code (*eventDestroy)(EventHandle);
   Code (*eventRecord)(EventHandle, StreamHandle);
   Code (*eventSynchronize)(EventHandle);
+  Code (*eventElapsedTime)(float *, EventHandle, EventHandle);
   Code (*memAlloc)(Pointer *, size_t);
   Code (*memAllocManaged)(Pointer *, size_t, unsigned);
   Code (*memFree)(Pointer);

@@ -221,7 +221,8 @@ void mgpuStreamWaitEvent(void *stream, void *event) {
         [&](Owned<Stream> &other) -> Status {
           if (!on)
             return other.object->synchronize();
-          Result<std::shared_ptr<Event>> now = device.createEvent();
+          Result<std::shared_ptr<Event>> now =
+              device.createEvent(/*timed=*/false);
           if (!now.ok())
             return now.status();
           if (Status status = (*now)->record(*other.object); !status.ok())
@@ -234,7 +235,7 @@ void mgpuStreamWaitEvent(void *stream, void *event) {
 void *mgpuEventCreate() {
   void *event = nullptr;
   runOnDevice(Severity::Fatal, __func__, [&](const auto &device) {
-    return unpack(Registry::get().createEvent(device), event);
+    return unpack(Registry::get().createEvent(device, /*timed=*/false), event);
   });
   return event;
 }

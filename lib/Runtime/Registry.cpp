@@ -22,8 +22,9 @@ Result<void *> Registry::createStream(const std::shared_ptr<Device> &device) {
       Owned<Stream>{device, std::move(*stream)}));
 }
 
-Result<void *> Registry::createEvent(const std::shared_ptr<Device> &device) {
-  Result<std::shared_ptr<Event>> event = device->createEvent();
+Result<void *> Registry::createEvent(const std::shared_ptr<Device> &device,
+                                     bool timed) {
+  Result<std::shared_ptr<Event>> event = device->createEvent(timed);
   if (!event.ok())
     return event.status();
   return events.add(

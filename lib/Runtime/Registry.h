@@ -51,7 +51,7 @@ public:
   HandleTable<KernelEntry> kernels{HandleKind::Kernel};
 
   Result<void *> createStream(const std::shared_ptr<Device> &device);
-  Result<void *> createEvent(const std::shared_ptr<Device> &device);
+  Result<void *> createEvent(const std::shared_ptr<Device> &device, bool timed);
   Result<void *> loadModule(const std::shared_ptr<Device> &device,
                             const void *image, size_t bytes, int optLevel);
   Status unloadModule(void *module);

@@ -91,7 +91,7 @@ public:
   Result<std::shared_ptr<Stream>> createStream() override {
     return std::shared_ptr<Stream>(std::make_shared<SimStream>(scheduler));
   }
-  Result<std::shared_ptr<Event>> createEvent() override {
+  Result<std::shared_ptr<Event>> createEvent(bool /*timed*/) override {
     return std::shared_ptr<Event>(std::make_shared<SimEvent>(scheduler));
   }
   Status synchronize() override { return scheduler->reachAll(); }

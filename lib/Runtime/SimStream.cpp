@@ -169,3 +169,9 @@ Status SimEvent::synchronize() {
   }
   return scheduler->reach(goal);
 }
+
+Result<float> SimEvent::millisecondsSince(Event & /*begin*/) {
+  return Status::error(
+      "the simulator measures no time between events; choose a "
+      "GPU by KVCACHE_DEVICE=cuda");
+}

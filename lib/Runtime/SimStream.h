@@ -94,6 +94,7 @@ public:
       : scheduler(std::move(scheduler)) {}
   Status record(Stream &stream) override;
   Status synchronize() override;
+  Result<float> millisecondsSince(Event &begin) override;
 
   const std::shared_ptr<StreamScheduler> scheduler;
   std::mutex lock;

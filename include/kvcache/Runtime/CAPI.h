@@ -110,6 +110,10 @@ int kvcacheEventDestroy(kvcacheEvent event);
 int kvcacheEventRecord(kvcacheEvent event, kvcacheStream stream);
 /// An event that was never recorded counts as reached.
 int kvcacheEventSynchronize(kvcacheEvent event);
+/// Time of the GPU between two points that are reached, as its driver measures
+/// it (about half a microsecond). An error on the simulator, which has none.
+int kvcacheEventElapsedTime(kvcacheEvent begin, kvcacheEvent end,
+                            float *milliseconds);
 
 /* Checks and counters (simulator) ------------------------------------------ */
 

@@ -64,6 +64,9 @@ public:
   virtual Status record(Stream &stream) = 0;
   /// Blocks the host until the point is reached.
   virtual Status synchronize() = 0;
+  /// Milliseconds of the device between the points of `begin` and of this
+  /// event, which are both reached and were created to be timed.
+  virtual Result<float> millisecondsSince(Event &begin) = 0;
 };
 
 /// Work in order.
@@ -143,7 +146,8 @@ public:
 
   /// Streams and events of this device, or why there are none.
   virtual Result<std::shared_ptr<Stream>> createStream() = 0;
-  virtual Result<std::shared_ptr<Event>> createEvent() = 0;
+  /// Events that are `timed` cost the device a little more.
+  virtual Result<std::shared_ptr<Event>> createEvent(bool timed) = 0;
   /// Waits for all work of all streams.
   virtual Status synchronize() = 0;
   /// What all later calls fail with after a kernel has met a fault, for the

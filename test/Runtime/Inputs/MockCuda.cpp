@@ -6,6 +6,10 @@
 // devices there are (1). Handles are checked, so that a wrong one ends the
 // process.
 //
+// The device has a clock of its own, so that events have times: a launch takes
+// MOCK_CUDA_LAUNCH_MS milliseconds (0), the first one of each function ten
+// times as many, and a copy or a fill 1 ns a byte.
+//
 // With MOCK_OLD_DRIVER there is no cuGetProcAddress, and nothing newer than
 // CUDA 11.0; plain names are the old ABI, as in the real library.
 #include <cstdarg>
@@ -21,8 +25,8 @@ namespace {
 
 using Code = int;
 constexpr Code success = 0, invalidValue = 1, outOfMemory = 2, invalidPtx = 218,
-               notFound = 500, alreadyRegistered = 712, notRegistered = 713,
-               invalidCluster = 912;
+               invalidHandle = 400, notFound = 500, alreadyRegistered = 712,
+               notRegistered = 713, invalidCluster = 912;
 
 std::map<char *, size_t> registered;
 /// What cuFuncSetAttribute has allowed.
@@ -34,6 +38,10 @@ constexpr int nonPortableCluster = 14;
 std::set<void *> liveHandles, liveMemory;
 std::map<void *, std::string> modules;
 int contextDepth = 0;
+double milliseconds = 0;
+/// When events were recorded, of those that are timed.
+std::map<void *, double> points;
+std::set<void *> launched;
 // As cuCtxSetCurrent has it.
 void *currentContext = nullptr;
 uintptr_t nextHandle = 0x1000;
@@ -76,6 +84,14 @@ void checkContext() {
     die("no current context");
 }
 
+void passLaunch(void *function) {
+  const char *each = std::getenv("MOCK_CUDA_LAUNCH_MS");
+  bool first = launched.insert(function).second;
+  milliseconds += (each ? std::atof(each) : 0) * (first ? 10 : 1);
+}
+
+void passBytes(size_t bytes) { milliseconds += 1e-6 * bytes; }
+
 } // namespace
 
 extern "C" {
@@ -90,16 +106,18 @@ Code cuGetErrorName(Code code, const char **name) {
           : code == invalidPtx     ? "CUDA_ERROR_INVALID_PTX"
           : code == notFound       ? "CUDA_ERROR_NOT_FOUND"
           : code == invalidValue   ? "CUDA_ERROR_INVALID_VALUE"
+          : code == invalidHandle  ? "CUDA_ERROR_INVALID_HANDLE"
           : code == invalidCluster ? "CUDA_ERROR_INVALID_CLUSTER_SIZE"
                                    : nullptr;
   return *name ? success : invalidValue;
 }
 Code cuGetErrorString(Code code, const char **text) {
-  *text = code == outOfMemory    ? "out of memory"
-          : code == invalidPtx   ? "a PTX JIT compilation failed"
-          : code == notFound     ? "named symbol not found"
-          : code == invalidValue ? "invalid argument"
-                                 : nullptr;
+  *text = code == outOfMemory     ? "out of memory"
+          : code == invalidPtx    ? "a PTX JIT compilation failed"
+          : code == notFound      ? "named symbol not found"
+          : code == invalidHandle ? "invalid resource handle"
+          : code == invalidValue  ? "invalid argument"
+                                  : nullptr;
   return *text ? success : invalidValue;
 }
 Code cuDeviceGetCount(int *count) {
@@ -225,6 +243,7 @@ Code cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
       by, bz, shared);
   if (!mayLaunch(function, shared))
     return invalidValue;
+  passLaunch(function);
   return fails("cuLaunchKernel") ? outOfMemory : success;
 }
 
@@ -254,9 +273,12 @@ Code cuStreamWaitEvent(void *stream, void *event, unsigned) {
   log("cuStreamWaitEvent\n");
   return success;
 }
-Code cuEventCreate(void **event, unsigned) {
+Code cuEventCreate(void **event, unsigned flags) {
   checkContext();
   *event = makeHandle();
+  constexpr unsigned disableTiming = 2;
+  if (!(flags & disableTiming))
+    points[*event] = -1;
   log("cuEventCreate\n");
   return success;
 }
@@ -264,6 +286,7 @@ Code cuEventDestroy_v2(void *event) {
   checkContext();
   checkHandle(event);
   liveHandles.erase(event);
+  points.erase(event);
   log("cuEventDestroy\n");
   return success;
 }
@@ -271,6 +294,8 @@ Code cuEventRecord(void *event, void *stream) {
   checkContext();
   checkHandle(event);
   checkHandle(stream);
+  if (points.count(event))
+    points[event] = milliseconds;
   log("cuEventRecord\n");
   return success;
 }
@@ -278,6 +303,16 @@ Code cuEventSynchronize(void *event) {
   checkContext();
   checkHandle(event);
   log("cuEventSynchronize\n");
+  return success;
+}
+Code cuEventElapsedTime(float *elapsed, void *begin, void *end) {
+  checkContext();
+  checkHandle(begin);
+  checkHandle(end);
+  for (void *event : {begin, end})
+    if (!points.count(event) || points[event] < 0)
+      return invalidHandle;
+  *elapsed = static_cast<float>(points[end] - points[begin]);
   return success;
 }
 
@@ -308,6 +343,7 @@ Code cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes,
                    void *) {
   checkContext();
   log("cuMemcpyAsync %zu\n", bytes);
+  passBytes(bytes);
   std::memcpy(reinterpret_cast<void *>(static_cast<uintptr_t>(to)),
               reinterpret_cast<void *>(static_cast<uintptr_t>(from)), bytes);
   return success;
@@ -316,6 +352,7 @@ Code cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count,
                      void *) {
   checkContext();
   log("cuMemsetD8Async %u %zu\n", value, count);
+  passBytes(count);
   std::memset(reinterpret_cast<void *>(static_cast<uintptr_t>(to)), value,
               count);
   return success;
@@ -324,6 +361,7 @@ Code cuMemsetD16Async(unsigned long long to, unsigned short value, size_t count,
                       void *) {
   checkContext();
   log("cuMemsetD16Async %u %zu\n", value, count);
+  passBytes(2 * count);
   auto *data = reinterpret_cast<unsigned short *>(static_cast<uintptr_t>(to));
   for (size_t i = 0; i < count; ++i)
     data[i] = value;
@@ -333,6 +371,7 @@ Code cuMemsetD32Async(unsigned long long to, unsigned value, size_t count,
                       void *) {
   checkContext();
   log("cuMemsetD32Async %u %zu\n", value, count);
+  passBytes(4 * count);
   auto *data = reinterpret_cast<unsigned *>(static_cast<uintptr_t>(to));
   for (size_t i = 0; i < count; ++i)
     data[i] = value;
@@ -395,6 +434,7 @@ static Code mockLaunchKernelEx(const unsigned *config, void *function, void **,
     checkHandle(stream);
   if (!mayLaunch(function, config[6]))
     return invalidValue;
+  passLaunch(function);
   return cluster[0] * cluster[1] * cluster[2] > 8 &&
                  !allowed[function][nonPortableCluster]
              ? invalidCluster

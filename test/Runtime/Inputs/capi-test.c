@@ -125,6 +125,7 @@ int main(void) {
   size_t numParams = 0, bytes = 0;
   uint64_t findings = 0;
   char *text = NULL;
+  float elapsed = 0;
   int i, bad = 0;
 
   wrong(kvcacheDeviceCreate(badName, &device), "unknown setting");
@@ -198,6 +199,10 @@ int main(void) {
   wrong(kvcacheModuleLoad(device, "garbage", 0, &module), "garbage");
   wrong(kvcacheModuleLoad(device, "\177ELF\2\1\1", 7, &module), "cubin");
   wrong(kvcacheModuleLoad(device, NULL, 0, &module), "null image");
+  wrong(kvcacheEventElapsedTime(event, event, NULL), "nowhere to put a time");
+  wrong(kvcacheEventElapsedTime(event, event, &elapsed), "simulated time");
+  wrong(kvcacheEventElapsedTime((kvcacheEvent)stream, event, &elapsed),
+        "stream as event");
   wrong(kvcacheStreamSynchronize((kvcacheStream)event), "event as stream");
   wrong(kvcacheStreamSynchronize((kvcacheStream)&bad), "no handle");
   wrong(kvcacheStreamSynchronize(NULL), "null stream");

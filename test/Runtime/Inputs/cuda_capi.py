@@ -45,6 +45,20 @@ launch("cluster of 8", 0, 8)
 launch("cluster of 16, 130000 bytes", 130000, 16)
 launch("300000 bytes", 300000)
 
+begin_event, end_event, never = (ctypes.c_void_p() for _ in range(3))
+for event in (begin_event, end_event, never):
+    must(lib.kvcacheEventCreate(device, ctypes.byref(event)))
+milliseconds = ctypes.c_float()
+must(lib.kvcacheEventRecord(begin_event, stream))
+launch("timed", 0)
+launch("timed again", 0)
+must(lib.kvcacheEventRecord(end_event, stream))
+must(lib.kvcacheEventSynchronize(end_event))
+must(lib.kvcacheEventElapsedTime(begin_event, end_event, ctypes.byref(milliseconds)))
+print("milliseconds:", milliseconds.value)
+say("never recorded", lib.kvcacheEventElapsedTime(begin_event, never,
+                                                  ctypes.byref(milliseconds)))
+
 memory = ctypes.create_string_buffer(8192)
 begin = ctypes.addressof(memory)
 
