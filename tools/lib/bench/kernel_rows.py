@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""W1 to W7: instructions beside nvcc's and Triton's, traffic, compile times."""
+"""W1 to W7: the kernels and their peers, instructions, traffic."""
 import collections
 import json
 import re
 
+import program
 import regions
 import sass
 import tools
 
 HERE = tools.ROOT / "tools/lib/bench"
-PROGRAM = HERE / "kernels.mlir"
 CUDA = HERE / "nvcc_kernels.cu"
 TRITON = HERE / "triton_kernels.py"
 CHIPS = ("sm_80", "sm_90a", "sm_100a")
@@ -61,56 +61,73 @@ def figure(work, kernel):
 class KernelRows:
     def __init__(self, bench, may_fetch):
         self.bench, self.scratch = bench, bench.scratch / "kernels"
-        self.scratch.mkdir()
+        self.scratch.mkdir(exist_ok=True)
         self.may_fetch = may_fetch
-        self.triton = {}
-        if bench.nvdisasm and may_fetch:
-            self.compile_triton()
+        self.triton_by_chip = {}
 
     def cubin_kernel(self, chip, ptx):
         cubin = ptx.with_suffix(".cubin")
         sass.assemble(self.bench.ptxas, chip, ptx, cubin)
         return regions.kernels(self.bench.nvdisasm, cubin)[0]
 
-    def nvcc(self, work, chip):
-        """The figure of the CUDA kernel, and the seconds to its cubin."""
-        bits = "true" if chip == "sm_80" else "false"
+    def nvcc_source(self, work, chip):
+        """A file with the CUDA kernel alone."""
+        converts = int(re.search(r"\d+", chip)[0]) >= 89
+        bits = "false" if converts else "true"
         wanted = f"template __global__ void {work.peer.format(bits)}"
         lines = [line for line in CUDA.read_text().split("\n")
                  if not line.startswith("template __global__")
                  or line.startswith(wanted)]
         source = self.scratch / f"{work.name}.{chip}.cu"
         source.write_text("\n".join(lines))
-        cubin = source.with_suffix(".nvcc.cubin")
-        seconds = tools.run(self.bench.nvcc, "-std=c++17", "-O3",
-                            f"-arch={chip}", "--expt-relaxed-constexpr",
-                            "-cubin", "-o", cubin, source)[2]
-        kernel = regions.kernels(self.bench.nvdisasm, cubin)[0]
-        return figure(work, kernel), seconds
+        return source
 
-    def compile_triton(self):
-        """Figures of Triton's kernels by work and chip, and compile seconds."""
+    def nvcc_command(self, chip):
+        return (self.bench.nvcc, "-std=c++17", "-O3", f"-arch={chip}",
+                "--expt-relaxed-constexpr")
+
+    def nvcc_cubin(self, work, chip):
+        """The cubin of the CUDA kernel, and the seconds that nvcc took."""
+        source = self.nvcc_source(work, chip)
+        cubin = source.with_suffix(".nvcc.cubin")
+        seconds = tools.run(*self.nvcc_command(chip), "-cubin", "-o", cubin,
+                            source)[2]
+        return cubin, seconds
+
+    def triton_jobs(self, chip):
+        """Triton's kernels for a chip: what triton_kernels.py says of each."""
+        if chip not in self.triton_by_chip:
+            self.triton_by_chip[chip] = self.compile_triton(chip)
+        return self.triton_by_chip[chip]
+
+    def compile_triton(self, chip, *works, folder="triton"):
+        """The same, of all works or of some, by a process of its own."""
+        if not self.may_fetch or any(text.startswith("Triton's figures")
+                                     for text in self.bench.skipped):
+            return []
         self.bench.progress("Triton (fetched once)")
         python, why = tools.venv_python(self.bench.build, "triton", "numpy")
         if not python:
             self.bench.skipped.append(f"Triton's figures: {why}")
-            return
+            return []
         try:
-            text, _, _ = tools.run(python, TRITON, self.scratch / "triton")
+            text, _, _ = tools.run(python, TRITON, self.scratch / folder, chip, *works)
         except tools.Failed as error:
             self.bench.skipped.append(f"Triton's figures: {error}")
-            return
-        for job in json.loads(text):
-            work = next(w for w in WORKS if w.name == job["work"])
-            kernels = regions.kernels(self.bench.nvdisasm, job["cubin"])
-            value = figure(work, kernels[0])
-            best = self.triton.get((work.name, job["chip"]))
-            if best is None or value < best[0]:
-                self.triton[work.name, job["chip"]] = value, job["seconds"]
+            return []
+        return json.loads(text)
+
+    def triton_best(self, work, chip):
+        """The figure of the best of Triton's kernels for a work, and its job; else
+        twice None."""
+        return min(((figure(work, regions.kernels(self.bench.nvdisasm,
+                                                  job["cubin"])[0]), job)
+                    for job in self.triton_jobs(chip) if job["work"] == work.name),
+                   key=lambda pair: pair[0], default=(None, None))
 
     def instructions(self):
         self.bench.progress("W1 to W7 to PTX")
-        self.bench.compile(PROGRAM, chips=CHIPS, out=self.scratch)
+        self.bench.compile(program.FILE, chips=CHIPS, out=self.scratch)
         if not self.bench.nvdisasm:
             return
         for chip in CHIPS:
@@ -125,19 +142,23 @@ class KernelRows:
                 if spilled:
                     self.bench.row(f"{work.name} {chip}", spilled,
                                    "accesses to spilled registers", goal=0)
-                peer = (self.nvcc(work, chip)[0]
-                        if self.bench.nvcc and work.peer and chip != "sm_100a"
-                        else None)
+                peer = triton = None
+                if chip != "sm_100a":
+                    triton = self.triton_best(work, chip)[0]
+                    if self.bench.nvcc and work.peer:
+                        peer = figure(work, regions.kernels(
+                            self.bench.nvdisasm, self.nvcc_cubin(work, chip)[0])[0])
                 unit = ("instructions / 8 quantised" if work.name == "W5"
                         else "instructions / 16 B")
                 self.bench.row(
                     f"{work.name} {work.shape} {chip}", figure(work, kernel),
                     unit, peer, work.goals.get(chip),
-                    triton=self.triton.get((work.name, chip), (None,))[0])
+                    triton=triton, kind="instructions")
 
     def traffic(self):
         """Bytes moved to bytes needed, and bank conflicts, of small instances."""
-        python, why = tools.numpy_python(self.bench.build, self.may_fetch)
+        python, why = tools.python_with(self.bench.build, self.may_fetch,
+                                        "numpy")
         if not python:
             self.bench.skipped.append(f"bytes moved: {why}")
             return
@@ -145,12 +166,12 @@ class KernelRows:
             self.bench.progress(f"bytes that {work.name} moves")
             text, _, _ = tools.run(
                 python, HERE / "traffic.py", self.scratch / "traffic",
-                self.bench.build / "bin/kvcache-run", PROGRAM,
+                self.bench.build / "bin/kvcache-run", program.FILE,
                 work.name.lower())
             counted = json.loads(text)
             self.bench.row(f"{work.name} bytes moved / needed",
                            counted["moved"] / counted["needed"], "times",
-                           goal=1.02)
+                           goal=1.02, kind="traffic")
             if not work.module:
                 self.bench.row(f"{work.name} {work.shape}",
                                counted["executed"] * 32 * 16 / counted["needed"],
@@ -160,33 +181,3 @@ class KernelRows:
                 self.bench.row(f"{work.name} bank conflicts",
                                counted["conflicts"], "passes",
                                goal=0 if work.module else None)
-
-    def compile_times(self):
-        """IR to cubin of one kernel, beside the peers."""
-        if not self.bench.nvdisasm:
-            return
-        chip = "sm_90a"
-        for work in WORKS:
-            if work.name not in ("W1", "W4", "W7"):
-                continue
-            self.bench.progress(f"compile time of {work.name}")
-            program = self.scratch / f"{work.name}.mlir"
-            program.write_text(one_function(work.name.lower()))
-            whole = tools.best_of(3, lambda: self.bench.compile(
-                program, chips=[chip], form="bin")[2]) * 1e3
-            inside = tools.best_of(3, lambda: self.bench.total_ms(
-                program, [chip], form="bin"))
-            theirs = (self.nvcc(work, chip)[1] * 1e3
-                      if self.bench.nvcc and work.peer else None)
-            triton = self.triton.get((work.name, chip), (None, None))[1]
-            for ours, what in ((whole, "whole command"), (inside, "in process")):
-                self.bench.row(f"{work.name} to a cubin, {what}", ours, "ms",
-                               theirs, theirs and theirs / 10,
-                               triton=triton and triton * 1e3)
-
-
-def one_function(name):
-    """The program with one of its functions."""
-    text = PROGRAM.read_text()
-    head, *functions = re.split(r"^(?=func\.func )", text, flags=re.M)
-    return head + next(f for f in functions if f.startswith(f"func.func @{name}("))

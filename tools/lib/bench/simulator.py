@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How fast the simulator runs, in CPU seconds of its own process.
 
-Two kernels: straight-line f32 arithmetic, and a gather that reads e4m3 through a
-table, multiplies by a scale and writes bf16. Each runs for two lengths, whose
-difference leaves the start out.
+Each of the kernels runs for two lengths, whose difference leaves the start out.
 """
 import array
 import json
@@ -13,107 +11,8 @@ import resource
 import subprocess
 import time
 
+import simulator_kernels
 import tools
-
-HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n"
-
-
-def straight():
-    """64 fma a turn of a loop, eight chains."""
-    body = "\n".join(f"  fma.rn.f32 %f{k % 8}, %f{k % 8}, 0f3f7fff00, 0f3a000000;"
-                     for k in range(64))
-    sums = "\n".join(f"  add.f32 %f0, %f0, %f{k};" for k in range(1, 8))
-    first = "\n".join(f"  add.f32 %f{k}, %f0, 0f3f800000;" for k in range(1, 8))
-    return HEAD + f"""
-.visible .entry straight(.param .u64 out, .param .u32 turns)
-{{
-  .reg .pred %p; .reg .f32 %f<8>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
-  ld.param.u64 %rd0, [out];
-  ld.param.u32 %r0, [turns];
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.u32 %r4, %r1, %r2, %r3;
-  cvt.rn.f32.u32 %f0, %r3;
-{first}
-$loop:
-{body}
-  sub.u32 %r0, %r0, 1;
-  setp.ne.u32 %p, %r0, 0;
-  @%p bra $loop;
-{sums}
-  mul.wide.u32 %rd1, %r4, 4;
-  add.u64 %rd2, %rd0, %rd1;
-  st.global.f32 [%rd2], %f0;
-  ret;
-}}
-"""
-
-
-def gather():
-    """A thread a token's 16 bytes: page from the table, place in the page."""
-    lines = []
-    for w in range(4):
-        for h in range(2):
-            pair = f"%h{2 * w + h}"
-            lines.append(f"  cvt.rn.f16x2.e4m3x2 {pair}, %s{2 * w + h};")
-            lines.append(f"  mov.b32 {{%t0, %t1}}, {pair};")
-            lines += [f"  cvt.f32.f16 %g{k}, %t{k};" for k in range(2)]
-            lines += [f"  mul.f32 %g{k}, %g{k}, %scale;" for k in range(2)]
-            lines.append(f"  cvt.rn.bf16x2.f32 %o{2 * w + h}, %g1, %g0;")
-    unpack = "\n".join(f"  mov.b32 {{%s{2 * w}, %s{2 * w + 1}}}, %w{w};"
-                       for w in range(4))
-    body = "\n".join(lines)
-    return HEAD + f"""
-.visible .entry gather(.param .u64 pool, .param .u64 table, .param .u64 scales,
-                       .param .u64 out, .param .u32 turns)
-{{
-  .reg .pred %p; .reg .f32 %g<2>, %scale; .reg .b16 %s<8>, %t<2>;
-  .reg .b32 %r<12>, %w<4>, %h<8>, %o<8>; .reg .b64 %rd<12>;
-  ld.param.u64 %rd0, [pool];
-  ld.param.u64 %rd1, [table];
-  ld.param.u64 %rd2, [scales];
-  ld.param.u64 %rd3, [out];
-  ld.param.u32 %r0, [turns];
-  mov.u32 %r1, %tid.x;
-  mov.u32 %r2, %ctaid.x;
-  shl.b32 %r3, %r2, 5;
-  shr.u32 %r4, %r1, 3;
-  add.u32 %r3, %r3, %r4;
-  and.b32 %r5, %r1, 7;
-  shl.b32 %r5, %r5, 4;
-$loop:
-  // The token's page and its place of 16; 8 threads of 16 bytes a token.
-  shr.u32 %r6, %r3, 4;
-  and.b32 %r6, %r6, 1023;
-  mul.wide.u32 %rd4, %r6, 4;
-  add.u64 %rd4, %rd4, %rd1;
-  ld.global.u32 %r7, [%rd4];
-  and.b32 %r8, %r3, 15;
-  mad.lo.u32 %r9, %r7, 16, %r8;
-  mul.wide.u32 %rd5, %r9, 4;
-  add.u64 %rd5, %rd5, %rd2;
-  ld.global.f32 %scale, [%rd5];
-  mad.lo.u32 %r10, %r9, 128, %r5;
-  cvt.u64.u32 %rd6, %r10;
-  add.u64 %rd6, %rd6, %rd0;
-  ld.global.v4.b32 {{%w0, %w1, %w2, %w3}}, [%rd6];
-{unpack}
-{body}
-  and.b32 %r11, %r3, 16383;
-  mad.lo.u32 %r10, %r11, 128, %r5;
-  mul.wide.u32 %rd7, %r10, 2;
-  add.u64 %rd7, %rd7, %rd3;
-  st.global.v4.b32 [%rd7], {{%o0, %o1, %o2, %o3}};
-  st.global.v4.b32 [%rd7+16], {{%o4, %o5, %o6, %o7}};
-  add.u32 %r3, %r3, 4096;
-  sub.u32 %r0, %r0, 1;
-  setp.ne.u32 %p, %r0, 0;
-  @%p bra $loop;
-  ret;
-}}
-"""
-
 
 def save(path, kind, values):
     """A .npy file of one dimension; NumPy need not be there."""
@@ -138,13 +37,17 @@ class Simulator:
         save(scratch / "table.npy", "<u4", array.array("I", pages))
         save(scratch / "scales.npy", "<f4",
              array.array("f", [source.gauss(0, 1) for _ in range(1024 * 16)]))
-        (scratch / "straight.ptx").write_text(straight())
-        (scratch / "gather.ptx").write_text(gather())
+        save(scratch / "counters.npy", "<u4",
+             array.array("I", bytes(4 * simulator_kernels.COUNTERS)))
+        for kernel in ("straight", "gather", "atomics"):
+            text = getattr(simulator_kernels, kernel)()
+            (scratch / f"{kernel}.ptx").write_text(text)
         threads = self.BLOCKS * self.THREADS
         self.arguments = {
             "straight": [f"buf:f32[{threads}]"],
             "gather": [scratch / "pool.npy", scratch / "table.npy",
-                       scratch / "scales.npy", "buf:u16[2097152]"]}
+                       scratch / "scales.npy", "buf:u16[2097152]"],
+            "atomics": [scratch / "counters.npy"]}
 
     def command_line(self, kernel, turns, *options):
         command = [self.command, self.scratch / f"{kernel}.ptx", "--kernel", kernel,
@@ -208,7 +111,8 @@ def measure(row, build, scratch, progress, quick):
     repeats = 1 if quick else 5
     # About half a second each, which no interruption of a process can spoil.
     for kernel, turns, words in (("straight", 800, "straight-line f32"),
-                                 ("gather", 200, "gather of e4m3")):
+                                 ("gather", 200, "gather of e4m3"),
+                                 ("atomics", 60, "global atomics")):
         turns = turns // 10 if quick else turns
         progress(f"simulator: {words}")
         count = (simulator.instructions(kernel, 3 * turns) -

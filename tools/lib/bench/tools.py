@@ -28,7 +28,7 @@ def run(*command, accept_failure=False):
     seconds = time.perf_counter() - begin
     if done.returncode and not accept_failure:
         raise Failed(f"{pathlib.Path(command[0]).name} ended with "
-                     f"{done.returncode}: {(done.stderr or done.stdout)[:500]}")
+                     f"{done.returncode}: {(done.stderr or done.stdout).strip()[-800:]}")
     return done.stdout, done.stderr, seconds
 
 
@@ -52,16 +52,18 @@ def venv_python(build, *packages):
     return python, ""
 
 
-def numpy_python(build, may_fetch):
-    """A Python with NumPy: the one that tools/check set up, this one or, fetched
+def python_with(build, may_fetch, *packages):
+    """A Python with `packages`: the one that tools/check set up, this one or, fetched
     once, that of the benchmark; else None and why."""
-    for python in (ROOT / ".venv/bin/python", sys.executable):
+    for python in (ROOT / ".venv/bin/python", sys.executable,
+                   build / "bench-venv/bin/python"):
         if pathlib.Path(python).exists() and subprocess.run(
-                [python, "-c", "import numpy"], capture_output=True).returncode == 0:
+                [python, "-c", f"import {', '.join(packages)}"],
+                capture_output=True).returncode == 0:
             return python, ""
     if not may_fetch:
-        return None, "no NumPy, and --quick fetches nothing"
-    return venv_python(build, "numpy")
+        return None, f"no Python with {', '.join(packages)}; --quick fetches nothing"
+    return venv_python(build, *packages)
 
 
 def disassembler(build, may_fetch):

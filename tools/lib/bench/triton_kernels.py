@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The same work in Triton, compiled without a GPU.
 
-usage: triton_kernels.py FOLDER
-Prints a JSON list of {work, chip, name, cubin, seconds}; a kernel that Triton
-refuses (e4m3 on sm_80) is left out.
+usage: triton_kernels.py FOLDER CHIP [WORK]
+Prints a JSON list of {work, chip, name, cubin, seconds, and what a launch needs:
+entry, threads, shared, parameters}; a kernel that Triton refuses (e4m3 on sm_80) is
+left out.
 """
 import json
+import os
 import pathlib
+import re
 import sys
 import time
 
-import triton
-import triton.language as tl
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+# Kernels of earlier runs would be taken from there.
+os.environ["TRITON_CACHE_DIR"] = str(pathlib.Path(sys.argv[1], "cache").resolve())
+
+import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
+from triton.backends.compiler import GPUTarget  # noqa: E402
+from triton.compiler import ASTSource  # noqa: E402
 
 
 @triton.jit
@@ -160,18 +166,25 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     done = []
-    for chip, name in ((80, "sm_80"), (90, "sm_90a")):
-        for number, (work, kernel, signature, constants, warps) in enumerate(JOBS):
-            begin = time.perf_counter()
-            try:
-                compiled = compile_job(kernel, signature, constants, warps, chip)
-            except Exception:  # Triton's errors have no common type.
-                continue
-            seconds = time.perf_counter() - begin
-            cubin = folder / f"{work}.{number}.{name}.cubin"
-            cubin.write_bytes(compiled.asm["cubin"])
-            done.append({"work": work, "chip": name, "name": kernel.__name__,
-                         "cubin": str(cubin), "seconds": seconds})
+    name, wanted = sys.argv[2], sys.argv[3:]
+    chip = int(re.search(r"\d+", name)[0])
+    for number, (work, kernel, signature, constants, warps) in enumerate(JOBS):
+        if wanted and work not in wanted:
+            continue
+        begin = time.perf_counter()
+        try:
+            compiled = compile_job(kernel, signature, constants, warps, chip)
+        except Exception:  # Triton's errors have no common type.
+            continue
+        seconds = time.perf_counter() - begin
+        cubin = folder / f"{work}.{number}.{name}.cubin"
+        cubin.write_bytes(compiled.asm["cubin"])
+        head = compiled.asm["ptx"].split(".entry", 1)[1].split("{", 1)[0]
+        done.append({"work": work, "chip": name, "name": kernel.__name__,
+                     "cubin": str(cubin), "seconds": seconds,
+                     "entry": compiled.metadata.name, "threads": 32 * warps,
+                     "shared": compiled.metadata.shared,
+                     "parameters": head.count(".param")})
     json.dump(done, sys.stdout)
 
 
