@@ -135,7 +135,8 @@ struct CheckChip : public kvcache::impl::CheckChipPassBase<CheckChip> {
                               << ", but is compiled for " << knownChip.name;
     });
     if (failedAny)
-      signalPassFailure();
+      return signalPassFailure();
+    markAllAnalysesPreserved();
   }
 
   Chip knownChip;

@@ -92,7 +92,7 @@ struct CompileGPUModules
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
     if (!module->hasAttr(cloneOfName))
-      return;
+      return markAllAnalysesPreserved();
     ArrayAttr targets = module.getTargetsAttr();
     auto target = targets && !targets.empty()
                       ? dyn_cast<NVVM::NVVMTargetAttr>(targets[0])
@@ -110,7 +110,7 @@ struct CompileGPUModules
     }
 
     OpPassManager pipeline(gpu::GPUModuleOp::getOperationName());
-    buildDeviceToNVVMPipeline(pipeline, chip->name);
+    buildDeviceToNVVMPipeline(pipeline, chip->name, DeviceContents::of(module));
     if (failed(runPipeline(pipeline, module)))
       return signalPassFailure();
 

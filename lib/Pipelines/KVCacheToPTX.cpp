@@ -18,17 +18,38 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Interfaces/VectorInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
 
-void kvcache::buildDeviceToNVVMPipeline(OpPassManager &pm, StringRef chip) {
+DeviceContents DeviceContents::of(gpu::GPUModuleOp module) {
+  DeviceContents found = {false, false, false, false, false};
+  module.walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    found.nvgpu |= dialect == nvgpu::NVGPUDialect::getDialectNamespace();
+    found.linalg |= dialect == linalg::LinalgDialect::getDialectNamespace();
+    found.affine |= dialect == affine::AffineDialect::getDialectNamespace();
+    found.transfers |= isa<VectorTransferOpInterface>(op);
+    found.views |= dialect == memref::MemRefDialect::getDialectNamespace() &&
+                   !isa<memref::LoadOp, memref::StoreOp, memref::GlobalOp,
+                        memref::GetGlobalOp>(op);
+  });
+  return found;
+}
+
+void kvcache::buildDeviceToNVVMPipeline(OpPassManager &pm, StringRef chip,
+                                        const DeviceContents &contents) {
   ResolveChipPassOptions resolve;
   resolve.chip = chip.str();
   pm.addPass(createResolveChipPass(resolve));
@@ -37,13 +58,22 @@ void kvcache::buildDeviceToNVVMPipeline(OpPassManager &pm, StringRef chip) {
   pm.addPass(createConvertNarrowFloatToNVVMPass(narrow));
 
   // Everything structured to memref, arith, cf and vector of one dimension.
-  pm.addPass(createConvertNVGPUToNVVMPass());
-  pm.addPass(createConvertLinalgToLoopsPass());
-  pm.addPass(createConvertVectorToSCFPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
+  if (contents.nvgpu)
+    pm.addPass(createConvertNVGPUToNVVMPass());
+  if (contents.linalg)
+    pm.addPass(createConvertLinalgToLoopsPass());
+  if (contents.transfers)
+    pm.addPass(createConvertVectorToSCFPass());
+  // Loops and transfers may be of views and have affine subscripts.
+  bool unfolded = contents.linalg || contents.transfers;
+  bool views = contents.views || unfolded;
+  if (views)
+    pm.addPass(memref::createExpandStridedMetadataPass());
+  if (contents.affine || views)
+    pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(memref::createExpandOpsPass());
+  if (views)
+    pm.addPass(memref::createExpandOpsPass());
   pm.addPass(arith::createArithExpandOpsPass());
 
   // To LLVM and NVVM, with pointers for memrefs in kernels' signatures.

@@ -37,7 +37,7 @@ struct ResolveChip : public kvcache::impl::ResolveChipPassBase<ResolveChip> {
     SmallVector<HasWgmmaOp> questions;
     getOperation()->walk([&](HasWgmmaOp op) { questions.push_back(op); });
     if (questions.empty())
-      return;
+      return markAllAnalysesPreserved();
     // What asks, and the forms of which one stays.
     SmallVector<Operation *> askers;
     IRRewriter rewriter(&getContext());

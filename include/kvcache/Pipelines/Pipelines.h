@@ -68,9 +68,24 @@ struct KVCacheToPTXOptions {
 void buildKVCacheToPTXPipeline(OpPassManager &pm,
                                const KVCacheToPTXOptions &options = {});
 
+/// Which kinds of operations there are in a gpu.module, of those that most
+/// modules lack and that have passes of their own. Passes cost time, and the
+/// verification after each costs more, even where they find nothing.
+struct DeviceContents {
+  bool nvgpu = true, linalg = true, affine = true;
+  /// `vector.transfer_read` and `vector.transfer_write`.
+  bool transfers = true;
+  /// Views and whatever else of memref is neither access nor variable.
+  bool views = true;
+
+  static DeviceContents of(gpu::GPUModuleOp module);
+};
+
 /// The device part of `kvcache-to-ptx`, for a gpu.module without kvcache
-/// operations: everything to the LLVM and NVVM dialects, for `chip`.
-void buildDeviceToNVVMPipeline(OpPassManager &pm, llvm::StringRef chip);
+/// operations: everything to the LLVM and NVVM dialects, for `chip`. Passes
+/// for what `contents` lacks are left out.
+void buildDeviceToNVVMPipeline(OpPassManager &pm, llvm::StringRef chip,
+                               const DeviceContents &contents = {});
 
 /// `kvcache-host-to-llvm`: lowers host code around gpu.binary to the LLVM
 /// dialect, so that mlir-runner or an ExecutionEngine runs it with the runtime
