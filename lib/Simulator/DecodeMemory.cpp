@@ -67,14 +67,17 @@ void takeStrength(Statement &s) {
 
 bool valueOperands(Statement &s, const ast::Operand &values, unsigned count,
                    Type type, bool isLoad) {
-  if ((values.kind == ast::Operand::Vector) != (count > 1))
-    return s.fail(count > 1 ? "expected a vector in braces"
+  // One element may stand in braces, too, as Triton writes it.
+  bool inBraces = values.kind == ast::Operand::Vector;
+  if (count > 1 && !inBraces)
+    return s.fail("expected a vector in braces");
+  if (inBraces && values.elements.size() != count)
+    return s.fail(count > 1 ? "expected " + std::to_string(count) +
+                                  " elements, found " +
+                                  std::to_string(values.elements.size())
                             : "a vector needs .v2, .v4 or .v8");
-  if (count > 1 && values.elements.size() != count)
-    return s.fail("expected " + std::to_string(count) + " elements, found " +
-                  std::to_string(values.elements.size()));
   for (unsigned k = 0; k < count; ++k) {
-    const ast::Operand &value = count > 1 ? values.elements[k] : values;
+    const ast::Operand &value = inBraces ? values.elements[k] : values;
     uint8_t width = 0;
     bool discard = value.kind == ast::Operand::Discard;
     if (discard && !isLoad)
