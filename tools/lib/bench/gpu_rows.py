@@ -51,7 +51,11 @@ def measure(bench, kernels, may_fetch, quick):
                              if each["work"] == work.name]
         file = folder / f"{work.name}.job.json"
         file.write_text(json.dumps(job))
-        text, _, _ = tools.run(python, kernel_rows.HERE / "gpu_times.py", file)
+        try:
+            text, _, _ = tools.run(python, kernel_rows.HERE / "gpu_times.py", file)
+        except tools.Failed as error:
+            bench.skipped.append(f"{work.name} on {description}: {error}")
+            continue
         times = json.loads(text)
         ratio = lambda name: times[name] and times[name] / times["copy_ms"]
         bench.row(f"{work.name} {work.shape}, {chip}", ratio("ms"),
