@@ -32,7 +32,7 @@
 // CHECK-NOT: nvvm.mma.sync
 // CHECK: gpu.barrier
 // CHECK-LABEL: func.func @gqa(
-// CHECK: cf.assert %{{.*}}, "expected one more of 'row_offsets' than sequences (B)"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected one more of 'row_offsets' than sequences (B)"
 // CHECK-NOT: cf.assert
 // One kernel, and one that combines parts.
 // CHECK: gpu.launch_func @gqa_paged_attention::@gqa_paged_attention
@@ -150,11 +150,11 @@ func.func @heads(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576, table = own>>
 
 // CHECK-LABEL: func.func @lists(
-// CHECK: cf.assert %{{.*}}, "expected 'q' and 'out' to have the same number of rows"
-// CHECK: cf.assert %{{.*}}, "expected 'q' and 'slots' to have the same number of rows"
-// CHECK: cf.assert %{{.*}}, "expected 'q' and 'scale_slots' to have the same number of rows"
-// CHECK: cf.assert %{{.*}}, "expected dimension 1 (K) of 'slots' and of 'scale_slots' to be the same"
-// CHECK: cf.assert %{{.*}}, "expected one more of 'row_offsets' than sequences (B)"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected as many rows (dimension 0) of 'out' as of 'q'"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected as many rows (dimension 0) of 'slots' as of 'q'"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected as many rows (dimension 0) of 'scale_slots' as of 'q'"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected dimension 1 (K) of 'slots' and of 'scale_slots' to be the same"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected one more of 'row_offsets' than sequences (B)"
 func.func @lists(%k: !kvcache.cache<key, #mla>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %offsets: memref<?xi32>,
                  %s: memref<?x?xi64>, %t: memref<?x?xi64>) {
   kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #mla>)

@@ -18,8 +18,8 @@
 // CHECK-NEXT: scf.yield %c-1_i64, %c-1_i64
 // CHECK: memref.store
 // CHECK-LABEL: func.func @remap(
-// CHECK: cf.assert %{{.*}}, "expected one more of 'offsets' than sequences (B)"
-// CHECK: cf.assert %{{.*}}, "expected slots that fit 32 bits; let them be of i64"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected one more of 'offsets' than sequences (B)"
+// CHECK: cf.assert %{{.*}}, "{{.*}} op expected slots that fit 32 bits; let them be of i64"
 func.func @remap(%k: !kvcache.cache<key, #mla>, %i: memref<?x2048xi32>, %s: memref<?x2048xi64>, %t: memref<?x2048xi32>, %offsets: memref<?xi32>) {
   kvcache.remap_indices skip indices(%i : memref<?x2048xi32>) from(%k : !kvcache.cache<key, #mla>) into(%s : memref<?x2048xi64>)
       offsets(%offsets : memref<?xi32>) scale_slots(%t : memref<?x2048xi32>)

@@ -179,9 +179,10 @@ func.func @slots_16(%k: !kvcache.cache<key, #gqa>, %x: memref<?x8x128xbf16>, %o:
 
 #gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
 
-func.func @check_rows(%k: !kvcache.cache<key, #gqa>, %o: memref<?xi32>, %n: index) {
-  // expected-error@+1 {{'kvcache.check_rows' op expected 2 sizes in form 'padded', got 1}}
-  kvcache.check_rows(%n : index) of(%k : !kvcache.cache<key, #gqa>) padded(%o : memref<?xi32>)
+func.func @one_target_twice(%k: !kvcache.cache<key, #gqa>, %x: memref<?x8x128xbf16>, %o: memref<?xi32>) {
+  // expected-error@+1 {{'kvcache.append' op expected two targets, got one twice; rows of both tensors would have the same places}}
+  kvcache.append sources(%x, %x : memref<?x8x128xbf16>, memref<?x8x128xbf16>)
+      into(%k, %k : !kvcache.cache<key, #gqa>, !kvcache.cache<key, #gqa>) ragged(%o : memref<?xi32>)
   return
 }
 
@@ -189,8 +190,50 @@ func.func @check_rows(%k: !kvcache.cache<key, #gqa>, %o: memref<?xi32>, %n: inde
 
 #gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
 
-func.func @check_rows_targets(%k: !kvcache.cache<key, #gqa>, %o: memref<?xi32>, %n: index) {
-  // expected-error@+1 {{'kvcache.check_rows' op expected one target, got 2}}
-  kvcache.check_rows(%n : index) of(%k, %k : !kvcache.cache<key, #gqa>, !kvcache.cache<key, #gqa>) ragged(%o : memref<?xi32>)
+func.func @rows_of_sources(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<value, #gqa>, %x: memref<5x8x128xbf16>, %y: memref<4x8x128xbf16>, %o: memref<?xi32>) {
+  // expected-error@+1 {{'kvcache.append' op expected dimension 0 of 'the first source' and of 'another one' to be the same, got 5 and 4}}
+  kvcache.append sources(%x, %y : memref<5x8x128xbf16>, memref<4x8x128xbf16>)
+      into(%k, %v : !kvcache.cache<key, #gqa>, !kvcache.cache<value, #gqa>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#q = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f32, granularity = 32>>
+
+func.func @rows_of_scales(%k: !kvcache.cache<key, #q>, %x: memref<5x2x64xf8E4M3FN>, %s: memref<6x2x2xf32>, %o: memref<?xi32>) {
+  // expected-error@+1 {{'kvcache.append' op expected dimension 0 of 'the first source' and of 'another one' to be the same, got 5 and 6}}
+  kvcache.append sources(%x : memref<5x2x64xf8E4M3FN>) into(%k : !kvcache.cache<key, #q>) ragged(%o : memref<?xi32>)
+      scales(%s : memref<6x2x2xf32>)
+  return
+}
+
+// -----
+
+#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+func.func @few_positions(%k: !kvcache.cache<key, #gqa>, %x: memref<5x8x128xbf16>, %o: memref<?xi32>, %p: memref<4xi32>) {
+  // expected-error@+1 {{'kvcache.append' op expected at least as many 'sequences' and 'positions' as rows (T), got 4 and 5}}
+  kvcache.append sources(%x : memref<5x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) positions(%o, %p : memref<?xi32>, memref<4xi32>)
+  return
+}
+
+// -----
+
+#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+func.func @few_slots(%k: !kvcache.cache<key, #gqa>, %x: memref<5x8x128xbf16>, %o: memref<4xi64>) {
+  // expected-error@+1 {{'kvcache.append' op expected at least as many slots as rows (T), got 4 and 5}}
+  kvcache.append sources(%x : memref<5x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) slots(%o : memref<4xi64>)
+  return
+}
+
+// -----
+
+#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+func.func @new_lengths(%k: !kvcache.cache<key, #gqa>, %x: memref<3x?x8x128xbf16>, %n: memref<2xi32>) {
+  // expected-error@+1 {{'kvcache.append' op expected dimension 0 of 'the first source' and of 'new_lengths' to be the same, got 3 and 2}}
+  kvcache.append sources(%x : memref<3x?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) padded(%n : memref<2xi32>)
   return
 }

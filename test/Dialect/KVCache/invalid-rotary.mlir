@@ -70,7 +70,7 @@ func.func @out(%x: memref<?x8x128xbf16>, %out: memref<?x8x64xbf16>, %list: memre
 // -----
 
 func.func @rows(%x: memref<4x8x128xbf16>, %out: memref<5x8x128xbf16>, %w: memref<128xf32>) {
-  // expected-error @+1 {{expected 'x' and 'out' of as many rows, got 4 and 5}}
+  // expected-error @+1 {{expected dimension 0 of 'x' and of 'out' to be the same, got 4 and 5}}
   kvcache.rms_norm %x into %out weight(%w) norm(<>) : memref<4x8x128xbf16> into memref<5x8x128xbf16> by memref<128xf32>
   return
 }
@@ -158,5 +158,33 @@ func.func @norm(%k: !kvcache.cache<key, #kv>, %x: memref<?x2x64xbf16>, %list: me
   "kvcache.rope_quantize_append"(%x, %k, %list, %cos, %cos) <{form = 0 : i32, rotation = #kvcache.rotation<>, norm = #kvcache.norm<>,
       operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0>}>
       : (memref<?x2x64xbf16>, !kvcache.cache<key, #kv>, memref<?xi32>, memref<?x32xf32>, memref<?x32xf32>) -> ()
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @rows_of_positions(%k: !kvcache.cache<key, #kv>, %x: memref<5x2x64xbf16>, %list: memref<?xi32>, %p: memref<4xi32>, %cos: memref<?x32xf32>) {
+  // expected-error @+1 {{expected dimension 0 of 'sources' and of 'rope_positions' to be the same, got 5 and 4}}
+  kvcache.rope_quantize_append sources(%x : memref<5x2x64xbf16>) into(%k : !kvcache.cache<key, #kv>)
+      ragged(%list : memref<?xi32>) rope(%cos, %cos : memref<?x32xf32>, memref<?x32xf32>) rope_positions(%p : memref<4xi32>) rotation(<>)
+  return
+}
+
+// -----
+
+func.func @rows_of_x(%x: memref<5x2x64xbf16>, %y: memref<?x2x64xbf16>, %p: memref<4xi32>, %cos: memref<?x32xf32>) {
+  // expected-error @+1 {{expected dimension 0 of 'x' and of 'positions' to be the same, got 5 and 4}}
+  kvcache.rope %x into %y positions(%p) tables(%cos, %cos) rotation(<>)
+      : memref<5x2x64xbf16> into memref<?x2x64xbf16> by memref<4xi32>, memref<?x32xf32>, memref<?x32xf32>
+  return
+}
+
+// -----
+
+func.func @rows_of_tables(%x: memref<?x2x64xbf16>, %p: memref<?xi32>, %cos: memref<8x32xf32>, %sin: memref<7x32xf32>) {
+  // expected-error @+1 {{expected dimension 0 of 'cos' and of 'sin' to be the same, got 8 and 7}}
+  kvcache.rope %x into %x positions(%p) tables(%cos, %sin) rotation(<>)
+      : memref<?x2x64xbf16> into memref<?x2x64xbf16> by memref<?xi32>, memref<8x32xf32>, memref<7x32xf32>
   return
 }

@@ -239,15 +239,6 @@ func.func @append(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<value, #gqa>
   return
 }
 
-// CHECK-LABEL: func @check_rows
-func.func @check_rows(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<key, #mha_own>, %n: index, %list: memref<?xi32>) {
-  // CHECK: kvcache.check_rows(%{{.*}}, %{{.*}} : index, index) of(%{{.*}} : !kvcache.cache<key, #[[GQA]]>) padded(%{{.*}} : memref<?xi32>)
-  kvcache.check_rows(%n, %n : index, index) of(%k : !kvcache.cache<key, #gqa>) padded(%list : memref<?xi32>)
-  // CHECK: kvcache.check_rows skip(%{{.*}} : index) of(%{{.*}} : !kvcache.cache<key, #[[OWN]]>) slots(%{{.*}}, %{{.*}} : memref<?xi32>, memref<?xi32>)
-  kvcache.check_rows skip (%n : index) of(%m : !kvcache.cache<key, #mha_own>) slots(%list, %list : memref<?xi32>, memref<?xi32>)
-  return
-}
-
 // CHECK-LABEL: func @gather
 func.func @gather(%k: !kvcache.cache<key, #gqa>, %m: !kvcache.cache<value, #mha_own>, %padded: memref<?x?x8x128xbf16>,
                   %ragged: memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>, %scales: memref<?x2x4xf32>, %list: memref<?xi32>, %g: memref<f32>) {

@@ -190,6 +190,7 @@ def _append(rng, builder, point, size):
             builder.set("x_scales", random_scales(
                 rng, (*rows, layout.H, layout.G), layout.scale_dtype),
                 layout.scale_dtype)
+        add_other_side(rng, builder)
         return args
     x = random_numbers(rng, shape, 3.0)
     granules = -(-layout.D // layout.g)
@@ -202,7 +203,18 @@ def _append(rng, builder, point, size):
         floor = 0.0
     args["quant"] = {"contract": point["contract"], "floor": floor,
                      "floor_on": floor_on, "apply": point["apply"]}
+    add_other_side(rng, builder)
     return args
+
+
+def add_other_side(rng, builder):
+    """Every other time one operation writes both sides of a cache, each row of the
+    other one from another row's place."""
+    if builder.layout.KD == 2 and rng.integers(2):
+        for name in ("x", "x_scales"):
+            if name in builder.inputs:
+                builder.set(f"{name}_other", builder.inputs[name][::-1],
+                            builder.dtypes[name])
 
 
 def _lengths(rng, builder, most):

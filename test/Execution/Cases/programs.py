@@ -82,14 +82,14 @@ def _collection(text, case, new_lengths=None, lengths="cache_lengths"):
     return type_
 
 
-def _cache(text, case, collection):
+def _cache(text, case, collection, name="cache"):
     """One layer of one side: (its value, its type)."""
     side, layer = argument(case, "c", range(case.layout.KD)), argument(
         case, "l", range(case.layout.L))
-    layer = text.index("layer", layer)
-    text.line(f"%cache = kvcache.get_{SIDES[side]}_cache %collection[{layer}] : "
+    layer = text.index(f"{name}_layer", layer)
+    text.line(f"%{name} = kvcache.get_{SIDES[side]}_cache %collection[{layer}] : "
               f"{collection}")
-    return "%cache", f"!kvcache.cache<{SIDES[side]}, #kv>"
+    return f"%{name}", f"!kvcache.cache<{SIDES[side]}, #kv>"
 
 
 def _input(text, case, name, leading, as_dtype=None, into=None):
@@ -138,16 +138,35 @@ def _leading(case):
     return 2 if case.args.get("form") == "padded" else 1
 
 
+def _listed(typed):
+    """"a : t" of several operands as "a, b : t, u"."""
+    names, types = zip(*(operand.split(" : ") for operand in typed))
+    return f"{', '.join(names)} : {', '.join(types)}"
+
+
+def _inputs_of_sides(text, case, name):
+    names = [name] + ([f"{name}_other"] if "x_other" in case.inputs else [])
+    return _listed([_input(text, case, name, _leading(case)) for name in names])
+
+
+def _sides(text, case, collection):
+    """Sources and targets: rows of one side and, where the case has some, of the
+    other one too."""
+    targets = [" : ".join(_cache(text, case, collection))]
+    if "x_other" in case.inputs:
+        other = dataclasses.replace(case, args=case.args | {"c": 1 - case.args["c"]})
+        targets.append(" : ".join(_cache(text, other, collection, "other")))
+    return (f"sources({_inputs_of_sides(text, case, 'x')}) "
+            f"into({_listed(targets)})")
+
+
 def append(case):
     text = ProgramText()
     collection, rows = _rows(text, case)
-    cache, cache_type = _cache(text, case, collection)
-    x = _input(text, case, "x", _leading(case))
     scales = ""
     if "x_scales" in case.inputs:
-        scales = f" scales({_input(text, case, 'x_scales', _leading(case))})"
-    text.line(f"kvcache.append skip sources({x}) into({cache} : {cache_type}) "
-              f"{rows}{scales}")
+        scales = f" scales({_inputs_of_sides(text, case, 'x_scales')})"
+    text.line(f"kvcache.append skip {_sides(text, case, collection)} {rows}{scales}")
     return text
 
 
@@ -164,11 +183,8 @@ def _quantization(case):
 def quantize_append(case):
     text = ProgramText()
     collection, rows = _rows(text, case)
-    cache, cache_type = _cache(text, case, collection)
-    x = _input(text, case, "x", _leading(case))
-    text.line(f"kvcache.quantize_append skip sources({x}) into({cache} : "
-              f"{cache_type}) {rows}{_quantization(case)}"
-              f"{_global_scale(text, case)}")
+    text.line(f"kvcache.quantize_append skip {_sides(text, case, collection)} "
+              f"{rows}{_quantization(case)}{_global_scale(text, case)}")
     return text
 
 
@@ -211,11 +227,9 @@ def _norm(norm):
 def rope_quantize_append(case):
     text = ProgramText()
     collection, rows = _rows(text, case)
-    cache, cache_type = _cache(text, case, collection)
-    x = _input(text, case, "x", _leading(case))
     tables, types = _tables(text, case)
-    line = (f"kvcache.rope_quantize_append skip sources({x}) into({cache} : "
-            f"{cache_type}) {rows} rope({tables} : {types})")
+    line = (f"kvcache.rope_quantize_append skip {_sides(text, case, collection)} "
+            f"{rows} rope({tables} : {types})")
     if "rope_positions" in case.inputs:
         positions = _input(text, case, "rope_positions", _leading(case))
         line += f" rope_positions({positions})"

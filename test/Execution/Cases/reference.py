@@ -506,4 +506,9 @@ def run(op, layout, nb, nbs, args, inputs, dtypes):
     if op in OF_TABLES:
         return OF_TABLES[op](layout, nb, nbs, args, inputs, dtypes)
     pools = Pools(layout, nb, nbs, inputs["blocks"], inputs.get("scales"))
-    return WITH_POOLS[op](pools, args, inputs, dtypes)
+    outputs = WITH_POOLS[op](pools, args, inputs, dtypes)
+    if "x_other" not in inputs:
+        return outputs
+    others = {name.removesuffix("_other"): array for name, array in inputs.items()
+              if name.endswith("_other")}
+    return WITH_POOLS[op](pools, args | {"c": 1 - args["c"]}, inputs | others, dtypes)

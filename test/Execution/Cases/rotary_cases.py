@@ -5,7 +5,7 @@ import numpy as np
 
 from case_builder import CaseBuilder, random_numbers, with_outputs
 from case_folder import Case
-from grid_cases import rows_to_append
+from grid_cases import add_other_side, rows_to_append
 from pool_layout import PoolLayout
 from reference_numbers import write
 
@@ -90,6 +90,7 @@ def rotary_append_cases(rng):
         x = rng.integers(-15, 16, np.atleast_1d(rows).tolist() + [
             layout.H, layout.D]).astype(np.float32)
         builder.set("x", write(x, wide), wide)
+        add_other_side(rng, builder)
         # Few positions: some rows have none.
         angles = rng.uniform(0, 6.28, (18, n))
         builder.set("cos", np.cos(angles).astype(np.float32), "f32")

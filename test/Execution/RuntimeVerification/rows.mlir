@@ -10,12 +10,12 @@
 
 // REDEFINE: %{offsets} = 2
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=OFFSETS
-// OFFSETS: rows.mlir:[[@LINE+30]]:3: error: expected one more of 'row_offsets' than sequences (B), got 2 and 3
+// OFFSETS: rows.mlir:[[@LINE+30]]:3: error: 'kvcache.append' op expected one more of 'row_offsets' than sequences (B), got 2 and 3
 // REDEFINE: %{offsets} = 3
 
 // REDEFINE: %{sequences} = 4
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=SEQUENCES
-// SEQUENCES: rows.mlir:[[@LINE+27]]:3: error: expected at least as many 'sequences' and 'positions' as rows (T), got 4 and 5
+// SEQUENCES: rows.mlir:[[@LINE+27]]:3: error: 'kvcache.append' op expected at least as many 'sequences' and 'positions' as rows (T), got 4 and 5
 
 #kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 16>, page_size = 4>
 

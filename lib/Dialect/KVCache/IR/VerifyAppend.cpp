@@ -9,35 +9,10 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-LogicalResult CheckRowsOp::verify() {
-  size_t leading = getForm() == RowForm::padded ? 2 : 1;
-  if (getSizes().size() != leading)
-    return emitOpError("expected ")
-           << leading << (leading == 1 ? " size" : " sizes") << " in form '"
-           << stringifyRowForm(getForm()) << "', got " << getSizes().size();
-  if (getTargets().size() != 1)
-    return emitOpError("expected one target, got ") << getTargets().size();
-  if (getNoValues() && getNoScales())
-    return emitOpError("expected a pool to check, got 'no_values' and "
-                       "'no_scales'");
-  LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
-  if (getNoValues() && !layout.isQuantized())
-    return emitOpError("expected no 'no_values', since the layout has no "
-                       "scales");
-  return verifyRowForm(*this, getForm(), getRows(), layout,
-                       layout.isQuantized() && !getNoValues() &&
-                           !getNoScales());
-}
-
 LogicalResult AppendOp::verify() {
-  size_t targets = getTargets().size();
-  if (targets < 1 || targets > 2)
-    return emitOpError("expected one or two targets, got ") << targets;
-  if (getSources().size() != targets)
-    return emitOpError("expected a source for each target, got ")
-           << getSources().size() << " and " << targets;
-  if (failed(verifyOneLayout(*this, getTargets())))
+  if (failed(verifyTargets(*this, getTargets(), getSources(), "a source")))
     return failure();
+  size_t targets = getTargets().size();
   LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
   if (!getScales().empty() && !layout.isQuantized())
     return emitOpError("expected no 'scales', since the layout has none; add "
@@ -75,6 +50,8 @@ LogicalResult AppendOp::verify() {
       failed(check(getScales(), "scales", {layout.getScaleDtype()},
                    layout.getScaleSlots(), "G")))
     return failure();
-  return verifyRowForm(*this, getForm(), getRows(), layout,
+  SmallVector<Value> tensors(getSources());
+  llvm::append_range(tensors, getScales());
+  return verifyRowForm(*this, getForm(), getRows(), tensors, layout,
                        !getScales().empty());
 }

@@ -132,9 +132,10 @@ LogicalResult mlir::kvcache::verifyOffsets(Operation *op, StringRef name,
                      ShapedType::isDynamic(size) ? size : size - 1);
 }
 
-LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
-                                           OperandRange rows, LayoutAttr layout,
-                                           bool writesScales) {
+/// Checks types and number of the lists of a form.
+static LogicalResult verifyRowLists(Operation *op, RowForm form,
+                                    OperandRange rows, LayoutAttr layout,
+                                    bool writesScales) {
   auto expectCount = [&](size_t count, StringRef what) -> LogicalResult {
     if (rows.size() == count)
       return success();
@@ -168,6 +169,58 @@ LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
                : success();
   }
   llvm_unreachable("unknown form");
+}
+
+LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
+                                           OperandRange rows,
+                                           ValueRange tensors,
+                                           LayoutAttr layout,
+                                           bool writesScales) {
+  if (failed(verifyRowLists(op, form, rows, layout, writesScales)))
+    return failure();
+  unsigned leadingRank = form == RowForm::padded ? 2 : 1;
+  for (Value tensor : tensors.drop_front())
+    for (unsigned dim = 0; dim < leadingRank; ++dim)
+      if (failed(verifySameSize(op, dim, "the first source", tensors.front(),
+                                "another one", tensor)))
+        return failure();
+  int64_t count = cast<MemRefType>(tensors.front().getType()).getDimSize(0);
+  if (ShapedType::isDynamic(count))
+    return success();
+  switch (form) {
+  case RowForm::ragged:
+    return success();
+  case RowForm::padded:
+    return verifySameSize(op, 0, "the first source", tensors.front(),
+                          "new_lengths", rows[0]);
+  case RowForm::positions:
+  case RowForm::slots:
+    for (Value list : rows) {
+      int64_t entries = cast<MemRefType>(list.getType()).getDimSize(0);
+      if (ShapedType::isStatic(entries) && entries < count)
+        return op->emitOpError("expected at least as many ")
+               << (form == RowForm::slots ? "slots"
+                                          : "'sequences' and 'positions'")
+               << " as rows (T), got " << entries << " and " << count;
+    }
+  }
+  return success();
+}
+
+LogicalResult mlir::kvcache::verifyTargets(Operation *op, OperandRange targets,
+                                           OperandRange tensors,
+                                           StringRef what) {
+  if (targets.empty() || targets.size() > 2)
+    return op->emitOpError("expected one or two targets, got ")
+           << targets.size();
+  if (tensors.size() != targets.size())
+    return op->emitOpError("expected ")
+           << what << " for each target, got " << tensors.size() << " and "
+           << targets.size();
+  if (targets.size() == 2 && targets[0] == targets[1])
+    return op->emitOpError("expected two targets, got one twice; rows of both ")
+           << "tensors would have the same places";
+  return verifyOneLayout(op, targets);
 }
 
 LogicalResult mlir::kvcache::verifyOneLayout(Operation *op,

@@ -38,10 +38,17 @@ LogicalResult verifyBatch(Operation *op, Value cache, const Twine &what,
 LogicalResult verifyOffsets(Operation *op, StringRef name, Value cache,
                             Value offsets);
 
-/// Checks the operands that tell the rows of a tensor where to go; `leading` is
-/// the tensor's static shape before the head, where known.
+/// Checks the operands that tell rows where to go, and that `tensors`, of which
+/// there is one at least, and these lists have as many rows as one another,
+/// where sizes are static.
 LogicalResult verifyRowForm(Operation *op, RowForm form, OperandRange rows,
-                            LayoutAttr layout, bool writesScales);
+                            ValueRange tensors, LayoutAttr layout,
+                            bool writesScales);
+
+/// Checks that there are one or two targets of one layout, not the same, and as
+/// many `tensors`, of which `what` names one.
+LogicalResult verifyTargets(Operation *op, OperandRange targets,
+                            OperandRange tensors, StringRef what);
 
 /// Checks that caches are of one layout.
 LogicalResult verifyOneLayout(Operation *op, OperandRange caches);

@@ -31,18 +31,6 @@ static LogicalResult verifyRows(Operation *op, RowForm form,
   return success();
 }
 
-static LogicalResult verifyTargets(Operation *op, OperandRange targets,
-                                   OperandRange tensors, StringRef what) {
-  if (targets.empty() || targets.size() > 2)
-    return op->emitOpError("expected one or two targets, got ")
-           << targets.size();
-  if (tensors.size() != targets.size())
-    return op->emitOpError("expected ")
-           << what << " for each target, got " << tensors.size() << " and "
-           << targets.size();
-  return verifyOneLayout(op, targets);
-}
-
 LogicalResult mlir::kvcache::verifySources(Operation *op, RowForm form,
                                            OperandRange targets,
                                            OperandRange sources) {
@@ -96,7 +84,7 @@ LogicalResult QuantizeAppendOp::verify() {
   if (failed(verifyQuantization(*this, layout, getQuantization(),
                                 getGlobalScale())))
     return failure();
-  return verifyRowForm(*this, getForm(), getRows(), layout,
+  return verifyRowForm(*this, getForm(), getRows(), getSources(), layout,
                        /*writesScales=*/true);
 }
 
@@ -110,6 +98,6 @@ LogicalResult AppendScalesOp::verify() {
   if (failed(verifyRows(*this, getForm(), getTargets(), getScales(), "scales",
                         {layout.getScaleDtype()}, layout.getScaleSlots(), "G")))
     return failure();
-  return verifyRowForm(*this, getForm(), getRows(), layout,
+  return verifyRowForm(*this, getForm(), getRows(), getScales(), layout,
                        /*writesScales=*/false);
 }

@@ -36,6 +36,8 @@ static LogicalResult verifyRotation(Operation *op, Value cos, Value sin,
            << columns << " and " << others;
   if (columns < 1)
     return op->emitOpError("expected 'cos' and 'sin' of at least one column");
+  if (failed(verifySameSize(op, 0, "cos", cos, "sin", sin)))
+    return failure();
   if (columns > headSize / 2 || rotation.getStart() > headSize - 2 * columns)
     return op->emitOpError("expected a rotation within the ")
            << headSize << " elements of a head, got " << 2 * columns << " from "
@@ -73,19 +75,17 @@ static FailureOr<int64_t> verifyInAndOut(Operation *op, Value x, Value out) {
   for (auto [name, tensor] : {std::pair("x", x), std::pair("out", out)})
     if (failed(verifyTensor(op, name, tensor, floats, shape, {"T", "H", "D"})))
       return failure();
-  int64_t rows = type.getDimSize(0);
-  int64_t others = cast<MemRefType>(out.getType()).getDimSize(0);
-  if (ShapedType::isStatic(rows) && ShapedType::isStatic(others) &&
-      rows != others)
-    return op->emitOpError("expected 'x' and 'out' of as many rows, got ")
-           << rows << " and " << others;
+  if (failed(verifySameSize(op, 0, "x", x, "out", out)))
+    return failure();
   return shape.back();
 }
 
 LogicalResult RopeOp::verify() {
   FailureOr<int64_t> size = verifyInAndOut(*this, getX(), getOut());
   if (failed(size) ||
-      failed(verifyList(*this, "positions", getPositions(), "T")))
+      failed(verifyList(*this, "positions", getPositions(), "T")) ||
+      failed(
+          verifySameSize(*this, 0, "x", getX(), "positions", getPositions())))
     return failure();
   return verifyRotation(*this, getCos(), getSin(), getRotation(), *size);
 }
@@ -128,10 +128,14 @@ LogicalResult RopeQuantizeAppendOp::verify() {
                             padded ? ArrayRef<StringRef>{"B", "S"}
                                    : ArrayRef<StringRef>{"T"})))
       return failure();
+    for (unsigned dim = 0; dim < getLeadingRank(); ++dim)
+      if (failed(verifySameSize(*this, dim, "sources", getSources().front(),
+                                "rope_positions", positions)))
+        return failure();
   } else if (getForm() == RowForm::slots) {
     return emitOpError("expected 'rope_positions' in form 'slots', which names "
                        "no tokens");
   }
-  return verifyRowForm(*this, getForm(), getRows(), layout,
+  return verifyRowForm(*this, getForm(), getRows(), getSources(), layout,
                        /*writesScales=*/layout.isQuantized());
 }

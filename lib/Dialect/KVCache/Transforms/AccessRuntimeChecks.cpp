@@ -270,6 +270,16 @@ struct InPageChecks : public ChecksModel<Op, InPageChecks<Op>> {
   }
 };
 
+struct PagePtrChecks : public ChecksModel<PagePtrOp, PagePtrChecks> {
+  static void generate(PagePtrOp op, RuntimeChecks &check) {
+    Value block = check.b.createOrFold<arith::IndexCastUIOp>(
+        check.b.getIndexType(), op.getBlock());
+    check.require(block, Predicate::ult,
+                  NumBlocksOp::create(check.b, op.getSource()),
+                  "expected 'block' to be a block of the pool");
+  }
+};
+
 } // namespace
 
 void mlir::kvcache::attachAccessRuntimeChecks(MLIRContext *context) {
@@ -282,6 +292,7 @@ void mlir::kvcache::attachAccessRuntimeChecks(MLIRContext *context) {
   BlockPagedPtrOp::attachInterface<PointerChecks<BlockPagedPtrOp>>(*context);
   ScalesBlockPagedPtrOp::attachInterface<PointerChecks<ScalesBlockPagedPtrOp>>(
       *context);
+  PagePtrOp::attachInterface<PagePtrChecks>(*context);
   BlockIdOp::attachInterface<BlockIdChecks>(*context);
   LoadInPageOp::attachInterface<InPageChecks<LoadInPageOp>>(*context);
   StoreInPageOp::attachInterface<InPageChecks<StoreInPageOp>>(*context);

@@ -194,41 +194,9 @@ struct InstrumentPass
     // First what is there: what is made below comes with its own checks.
     instrumentLookups(getOperation());
     getOperation()->walk([&](Operation *op) {
-      if (!op->hasTrait<KernelOpTrait>() || isa<CheckRowsOp>(op))
-        return;
-      op->setAttr(instrumentAttrName, UnitAttr::get(&getContext()));
-      TypeSwitch<Operation *>(op)
-          .Case([&](AppendOp op) {
-            checkRows(op, op.getSources().front(), /*noValues=*/false,
-                      /*noScales=*/op.getScales().empty());
-          })
-          .Case([&](AppendScalesOp op) {
-            checkRows(op, op.getScales().front(), /*noValues=*/true,
-                      /*noScales=*/false);
-          })
-          .Case<QuantizeAppendOp, RopeQuantizeAppendOp>([&](auto op) {
-            checkRows(op, op.getSources().front(), /*noValues=*/false,
-                      /*noScales=*/false);
-          });
+      if (op->hasTrait<KernelOpTrait>())
+        op->setAttr(instrumentAttrName, UnitAttr::get(&getContext()));
     });
-  }
-
-  /// Checks where the rows of `source` go, in each collection that is written.
-  template <typename Op>
-  void checkRows(Op op, Value source, bool noValues, bool noScales) {
-    ImplicitLocOpBuilder b(op.getLoc(), op);
-    SmallVector<Value> sizes;
-    for (unsigned i = 0; i < op.getLeadingRank(); ++i)
-      sizes.push_back(b.createOrFold<memref::DimOp>(source, i));
-    llvm::SmallDenseSet<Operation *> seen;
-    for (Value target : op.getTargets()) {
-      // Keys and values of a collection have their blocks in common.
-      Operation *collection = getCollectionOp(target);
-      if (collection && !seen.insert(collection).second)
-        continue;
-      CheckRowsOp::create(b, op.getPolicy(), sizes, target, op.getForm(),
-                          op.getRows(), noValues, noScales);
-    }
   }
 };
 } // namespace

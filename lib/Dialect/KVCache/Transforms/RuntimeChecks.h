@@ -58,11 +58,10 @@ private:
   MessageFn message;
 };
 
-/// Implements the interface for `kvcache.get_paged_cache`, for lookups and
-/// accesses, and for kernels on whole pages.
+/// Implements the interface for `kvcache.get_paged_cache` and `get_page_pools`,
+/// and for lookups and accesses.
 void attachCollectionRuntimeChecks(MLIRContext *context);
 void attachAccessRuntimeChecks(MLIRContext *context);
-void attachPageRuntimeChecks(MLIRContext *context);
 
 /// Gives an operation run-time checks: what `Derived::generate` requires.
 template <typename Op, typename Derived>

@@ -82,7 +82,6 @@ void mlir::kvcache::registerRuntimeVerifiableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, KVCacheDialect *) {
     attachCollectionRuntimeChecks(context);
     attachAccessRuntimeChecks(context);
-    attachPageRuntimeChecks(context);
     context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                          gpu::GPUDialect, memref::MemRefDialect,
                          scf::SCFDialect>();

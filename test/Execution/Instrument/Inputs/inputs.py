@@ -21,6 +21,7 @@ PROGRAM = """
                        scales = <f32, granularity = 16, table = own>>
 #keys = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 32, is_mla = true>, page_size = 4,
                         scales = <f32, granularity = 32>>
+#wide = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 32>, page_size = 4>
 func.func @main({arguments}) {{
 {register}
   %c0 = arith.constant 0 : index
@@ -38,14 +39,60 @@ func.func @main({arguments}) {{
       table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>)
       scales(%indexed_scales : memref<?x1x?x4x1x1xf32>) : !kvcache.collection<#keys>
   %ik = kvcache.get_key_cache %keys_cache[%c0] : !kvcache.collection<#keys>
+  %plain = kvcache.get_paged_cache blocks(%pool : memref<?x2x?x4x2x32xbf16>) lengths(%lengths : memref<?xi32>)
+      table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>)
+      : !kvcache.collection<#wide>
+  %wk = kvcache.get_key_cache %plain[%c0] : !kvcache.collection<#wide>
+  %wv = kvcache.get_value_cache %plain[%c0] : !kvcache.collection<#wide>
+  %view = memref.reinterpret_cast %pool to offset: [64], sizes: [6, 2, 32], strides: [64, 32, 1]
+      : memref<?x2x?x4x2x32xbf16> to memref<6x2x32xbf16, strided<[64, 32, 1], offset: 64>>
+  %rows = memref.subview %view[0, 0, 0] [3, 2, 32] [1, 1, 1]
+      : memref<6x2x32xbf16, strided<[64, 32, 1], offset: 64>> to memref<3x2x32xbf16, strided<[64, 32, 1], offset: 64>>
+  %left = memref.subview %fused[0, 0, 0] [3, 2, 32] [1, 1, 1]
+      : memref<3x4x32xbf16> to memref<3x2x32xbf16, strided<[128, 32, 1]>>
+  %middle = memref.subview %fused[0, 1, 0] [3, 2, 32] [1, 1, 1]
+      : memref<3x4x32xbf16> to memref<3x2x32xbf16, strided<[128, 32, 1], offset: 32>>
+  %right = memref.subview %fused[0, 2, 0] [3, 2, 32] [1, 1, 1]
+      : memref<3x4x32xbf16> to memref<3x2x32xbf16, strided<[128, 32, 1], offset: 64>>
   {operation}
+  // What was zero and is not: all of the pools was.
+  %codes8 = memref.reinterpret_cast %blocks to offset: [0], sizes: [2048], strides: [1]
+      : memref<?x2x?x4x2x32xf8E4M3FN> to memref<2048xf8E4M3FN>
+  %floats = memref.reinterpret_cast %pool to offset: [0], sizes: [2048], strides: [1]
+      : memref<?x2x?x4x2x32xbf16> to memref<2048xbf16>
+  %none = arith.constant 0 : index
+  %all = arith.constant 2048 : index
+  %changed = scf.for %at = %c0 to %all step %c1 iter_args(%count = %none) -> (index) {{
+    %code = memref.load %codes8[%at] : memref<2048xf8E4M3FN>
+    %float = memref.load %floats[%at] : memref<2048xbf16>
+    %bits8 = arith.bitcast %code : f8E4M3FN to i8
+    %bits16 = arith.bitcast %float : bf16 to i16
+    %wide8 = arith.extui %bits8 : i8 to i16
+    %either = arith.ori %wide8, %bits16 : i16
+    %zero16 = arith.constant 0 : i16
+    %is = arith.cmpi ne, %either, %zero16 : i16
+    %more = arith.addi %count, %c1 : index
+    %next = arith.select %is, %more, %count : index
+    scf.yield %next : index
+  }}
+  vector.print str "changed "
+  vector.print %changed : index
   return
 }}
 """
 CACHE, OWN = "!kvcache.cache<key, #kv>", "!kvcache.cache<key, #own>"
+WIDE = "!kvcache.cache<key, #wide>"
 COLLECTION = "!kvcache.collection<#kv>"
 INDEXED = """queries(%queries, %weights : memref<?x8x32xf8E4M3FN>, memref<?x8xf32>)
       from(%ik : !kvcache.cache<key, #keys>) offsets(%offsets : memref<?xi32>)"""
+
+
+SLICE = "memref<3x2x32xbf16, strided<[128, 32, 1]"
+
+
+def rope(source, target, types):
+    return f"""kvcache.rope %{source} into %{target} positions(%positions) tables(%cos, %cos) rotation(<>)
+      : {types} by memref<3xi32>, memref<8x16xf32>, memref<8x16xf32>"""
 
 
 def in_kernel(text):
@@ -78,6 +125,41 @@ OPERATIONS = {
     "indexer_topk": f"kvcache.indexer_topk causal {INDEXED} into(%best : memref<?x4xi32>)",
     "remap_indices": """kvcache.remap_indices indices(%best : memref<?x4xi32>)
       from(%ik : !kvcache.cache<key, #keys>) into(%found_slots : memref<?x4xi64>) offsets(%offsets : memref<?xi32>)""",
+    "gather_into_pool": f"""kvcache.gather skip from(%wk : {WIDE})
+      into(%view : memref<6x2x32xbf16, strided<[64, 32, 1], offset: 64>>) offsets(%offsets : memref<?xi32>)""",
+    "append_from_pool": f"""kvcache.append
+      sources(%rows : memref<3x2x32xbf16, strided<[64, 32, 1], offset: 64>>) into(%wk : {WIDE})
+      ragged(%offsets : memref<?xi32>)""",
+    "convert_in_place": """%again = kvcache.get_page_pools blocks(%pool : memref<?x2x?x4x2x32xbf16>)
+      : !kvcache.collection<#wide>
+    kvcache.convert_layout %plain into %again : !kvcache.collection<#wide> into !kvcache.collection<#wide>""",
+    "compact_own_table": """kvcache.compact %plain into(%table : memref<?x?xi32>) workspace(%workspace : memref<?xi32>)
+      : !kvcache.collection<#wide>""",
+    "compact": """kvcache.compact %plain into(%new_table : memref<?x?xi32>) workspace(%workspace : memref<?xi32>)
+      : !kvcache.collection<#wide>""",
+    "one_layer_twice": f"""%layer = memref.load %zero[%c0] : memref<1xi32>
+    %l = arith.index_cast %layer : i32 to index
+    %again = kvcache.get_key_cache %plain[%l] : !kvcache.collection<#wide>
+    kvcache.append sources(%left, %right : {SLICE}>>, {SLICE}, offset: 64>>)
+      into(%wk, %again : {WIDE}, {WIDE}) ragged(%offsets : memref<?xi32>)""",
+    "rope": rope("left", "right", f"{SLICE}>> into {SLICE}, offset: 64>>"),
+    "rope_overlapping": rope("left", "middle", f"{SLICE}>> into {SLICE}, offset: 32>>"),
+    "rope_append": f"""kvcache.rope_quantize_append sources(%left : {SLICE}>>) into(%wk : {WIDE})
+      ragged(%offsets : memref<?xi32>) rope(%cos, %cos : memref<8x16xf32>, memref<8x16xf32>)
+      rope_positions(%positions : memref<3xi32>) rotation(<>)""",
+    "rope_rows": """kvcache.rope %x into %out positions(%offsets) tables(%tables, %tables) rotation(<>)
+      : memref<?x2x32xbf16> into memref<?x2x32xbf16> by memref<?xi32>, memref<?x16xf32>, memref<?x16xf32>""",
+    "rope_positions": """kvcache.rope %x into %turned positions(%offsets) tables(%tables, %tables) rotation(<>)
+      : memref<?x2x32xbf16> into memref<?x2x32xbf16> by memref<?xi32>, memref<?x16xf32>, memref<?x16xf32>""",
+    "rope_tables": """kvcache.rope %x into %turned positions(%offsets) tables(%tables, %short) rotation(<>)
+      : memref<?x2x32xbf16> into memref<?x2x32xbf16> by memref<?xi32>, memref<?x16xf32>, memref<?x16xf32>""",
+    "norm_rows": """kvcache.rms_norm %x into %out weight(%weight) norm(<>)
+      : memref<?x2x32xbf16> into memref<?x2x32xbf16> by memref<32xf32>""",
+    "rope_append_positions": f"""kvcache.rope_quantize_append sources(%x : memref<?x2x32xbf16>) into(%wk : {WIDE})
+      ragged(%offsets : memref<?xi32>) rope(%tables, %tables : memref<?x16xf32>, memref<?x16xf32>)
+      rope_positions(%ids : memref<?xi32>) rotation(<>)""",
+    "two_sources": f"""kvcache.append sources(%x, %out : memref<?x2x32xbf16>, memref<?x2x32xbf16>)
+      into(%wk, %wv : {WIDE}, !kvcache.cache<value, #wide>) ragged(%offsets : memref<?xi32>)""",
     "load_scale": in_kernel(f"""%s = kvcache.load_scale %k[%c1, %c3, %c1, %c0] : {CACHE} -> vector<2xf32>
     vector.store %s, %found[%c0] : memref<2xf32>, vector<2xf32>"""),
     "load": in_kernel(f"""%s = kvcache.load %k[%c1, %c3, %c1, %c0] : {CACHE} -> vector<32xf32>
@@ -97,10 +179,10 @@ def main(folder, name, *lists):
         "scales_table": ("?x?xi32", np.array([[0, 1], [2, 3]], np.uint32)),
         "max": ("1xi32", np.array([8], np.uint32)),
         "zero": ("1xi32", np.array([0], np.uint32)),
-        "x": ("?x2x32xbf16", np.ones((3, 2, 32), np.uint16)),
+        "x": ("?x2x32xbf16", np.full((3, 2, 32), 0x3F80, np.uint16)),
         "codes": ("?x2x32xf8E4M3FN", np.ones((3, 2, 32), np.uint8)),
         "x_scales": ("?x2x2xf32", np.ones((3, 2, 2), np.float32)),
-        "padded": ("?x?x2x32xbf16", np.ones((2, 2, 2, 32), np.uint16)),
+        "padded": ("?x?x2x32xbf16", np.full((2, 2, 2, 32), 0x3F80, np.uint16)),
         "out": ("?x2x32xbf16", np.ones((6, 2, 32), np.uint16)),
         "indexed": ("?x1x?x4x1x32xf8E4M3FN", np.zeros((4, 1, 1, 4, 1, 32), np.uint8)),
         "indexed_scales": ("?x1x?x4x1x1xf32", np.ones((4, 1, 1, 4, 1, 1), np.float32)),
@@ -116,6 +198,16 @@ def main(folder, name, *lists):
         "counts": ("?xi32", np.array([2, 1], np.uint32)),
         "slots": ("?xi64", np.array([0, 5, -1], np.int64)),
         "scale_slots": ("?xi64", np.array([3, 1, 2], np.int64)),
+        "pool": ("?x2x?x4x2x32xbf16", np.zeros((4, 2, 1, 4, 2, 32), np.uint16)),
+        "fused": ("3x4x32xbf16", np.ones((3, 4, 32), np.uint16)),
+        "turned": ("?x2x32xbf16", np.ones((3, 2, 32), np.uint16)),
+        "tables": ("?x16xf32", np.ones((8, 16), np.float32)),
+        "short": ("?x16xf32", np.ones((7, 16), np.float32)),
+        "weight": ("32xf32", np.ones(32, np.float32)),
+        "positions": ("3xi32", np.array([0, 7, 3], np.uint32)),
+        "cos": ("8x16xf32", np.ones((8, 16), np.float32)),
+        "new_table": ("?x?xi32", np.zeros((2, 2), np.uint32)),
+        "workspace": ("?xi32", np.zeros(88, np.int32)),
         "pairs": ("?x2xi64", np.array([[0, 1], [2, 3]], np.int64)),
     }
     for given in lists:

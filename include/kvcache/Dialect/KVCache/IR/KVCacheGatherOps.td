@@ -54,10 +54,10 @@ def KVCache_GatherOp : KVCache_KernelOp<"gather"> {
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
     KVCache_CacheType:$source,
-    AnyMemRef:$out,
+    Arg<AnyMemRef, "", [MemWrite]>:$out,
     Optional<AnyMemRef>:$sequences,
     Optional<AnyMemRef>:$offsets,
-    Optional<AnyMemRef>:$scales,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$scales,
     Optional<AnyMemRef>:$global_scale,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );

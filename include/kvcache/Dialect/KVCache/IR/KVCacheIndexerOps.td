@@ -46,9 +46,9 @@ def KVCache_RemapIndicesOp : KVCache_KernelOp<"remap_indices"> {
     KVCache_assumeUnlessSaid:$policy,
     AnyMemRef:$indices,
     KVCache_CacheType:$source,
-    AnyMemRef:$slots,
+    Arg<AnyMemRef, "", [MemWrite]>:$slots,
     Optional<AnyMemRef>:$offsets,
-    Optional<AnyMemRef>:$scale_slots,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$scale_slots,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
@@ -96,8 +96,8 @@ def KVCache_TopKOp : KVCache_KernelOpBase<"topk"> {
   let arguments = (ins
     AnyMemRef:$scores,
     AnyMemRef:$live,
-    AnyMemRef:$indices,
-    Optional<AnyMemRef>:$values,
+    Arg<AnyMemRef, "", [MemWrite]>:$indices,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$values,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
@@ -162,7 +162,7 @@ def KVCache_IndexerScoresOp
     AnyMemRef:$weights,
     KVCache_CacheType:$source,
     AnyMemRef:$offsets,
-    AnyMemRef:$scores,
+    Arg<AnyMemRef, "", [MemWrite]>:$scores,
     Optional<AnyMemRef>:$global_scale,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
@@ -220,10 +220,10 @@ def KVCache_IndexerTopKOp : KVCache_KernelOp<"indexer_topk"> {
     AnyMemRef:$weights,
     KVCache_CacheType:$source,
     AnyMemRef:$offsets,
-    AnyMemRef:$indices,
-    Optional<AnyMemRef>:$values,
-    Optional<AnyMemRef>:$scores,
-    Optional<AnyMemRef>:$workspace,
+    Arg<AnyMemRef, "", [MemWrite]>:$indices,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$values,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$scores,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
     Optional<AnyMemRef>:$global_scale,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );

@@ -19,7 +19,8 @@ def KVCache_KernelOpTrait : NativeOpTrait<"KernelOpTrait"> {
 
 /// An operation of the host that stands for a kernel and its launch.
 /// `kvcache-expand-kernels` makes both of it. It reads and writes device memory
-/// at large; its memref inputs overlap nothing that it writes.
+/// at large. Nothing that it writes (pools, and the memrefs that say so) overlaps
+/// another operand; `kvcache-instrument` checks that.
 class KVCache_KernelOpBase<string opMnemonic, list<Trait> traits = []>
     : KVCache_Op<opMnemonic, traits # [
         KVCache_KernelOpTrait, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -68,15 +69,16 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     saturate where the cache's dtype is an 8-bit float; NaN stays NaN.
 
     Sources may be strided, as slices of a fused tensor are; elements of a head lie
-    side by side. Where several rows have one destination, one of them is
-    written, but which one is not said, and values and scales may be of
-    different rows; `kvcache-instrument` reports it.
+    side by side. No two rows may have one destination: each byte there is
+    one row's or the other's, so that values may be mixed and scales of another
+    row than they are; `kvcache-instrument` reports it, before anything is written.
 
     Out of range: sequence, page and block, each block against its own pool;
     under `skip` nothing of the row is written that is out of range there.
 
     **Constraints:**
-    - One or two targets of one layout, and a source for each; `scales` are none
+    - One or two targets of one layout, not the same, and a source for each, of as
+      many rows; lists fit these where sizes are static. `scales` are none
       or one for each target, in a layout with scales.
     - A source is `[T, H, D]`, or `[B, S, H, D]` in the padded form, with static
       `H` and `D` of the layout (`D / 2` of `i8` for f4E2M1FN) and last stride 1;
@@ -106,46 +108,6 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     $form `(` $rows `:` type($rows) `)`
     (`scales` `(` $scales^ `:` type($scales) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
-  }];
-}
-
-def KVCache_CheckRowsOp : KVCache_KernelOp<"check_rows"> {
-  let summary = "check where the rows of a tensor would go";
-  let description = [{
-    Stops the program with a message that names the numbers where a row of a
-    tensor, told where to go as `kvcache.append` tells it, would go to a sequence,
-    a page or a block that does not exist (under `skip` such a row goes nowhere,
-    which is no fault), or where two rows would go to one slot. Nothing is
-    written. `kvcache-instrument` puts it before the operations that append.
-
-    `no_values` and `no_scales` leave a pool out that is not written. Beside the
-    rows' own memory it takes 4 bytes a slot of each pool that is written, from
-    `gpu.alloc`.
-
-    **Constraints:**
-    - `sizes` are the sizes of the tensor's leading dimensions: `T`, or `B` and
-      `S` in the padded form.
-    - The form's operands are as in `kvcache.append`.
-
-    Example:
-    ```mlir
-    kvcache.check_rows(%t : index) of(%k : !kvcache.cache<key, #gqa>)
-        ragged(%offsets : memref<?xi32>)
-    ```
-  }];
-  let arguments = (ins
-    KVCache_assumeUnlessSaid:$policy,
-    Variadic<Index>:$sizes,
-    Variadic<KVCache_CacheType>:$targets,
-    KVCache_RowForm:$form,
-    Variadic<AnyMemRef>:$rows,
-    UnitAttr:$no_values,
-    UnitAttr:$no_scales
-  );
-  let assemblyFormat = [{
-    ($policy^)? `(` $sizes `:` type($sizes) `)`
-    `of` `(` $targets `:` qualified(type($targets)) `)`
-    $form `(` $rows `:` type($rows) `)` attr-dict
   }];
 }
 

@@ -104,7 +104,7 @@ def KVCache_CopyPagesOp : KVCache_PageKernelOp<"copy_pages", [
     KVCache_CollectionType:$collection,
     Variadic<AnyMemRef>:$pairs,
     UnitAttr:$disjoint,
-    Optional<AnyMemRef>:$workspace,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
     OptionalAttr<DenseI64ArrayAttr>:$layers,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
@@ -152,7 +152,7 @@ def KVCache_MoveTokensOp : KVCache_PageKernelOp<"move_tokens", [
     Variadic<AnyMemRef>:$sources,
     Variadic<AnyMemRef>:$destinations,
     UnitAttr:$disjoint,
-    Optional<AnyMemRef>:$workspace,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
     OptionalAttr<DenseI64ArrayAttr>:$layers,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
@@ -219,11 +219,12 @@ def KVCache_ConvertLayoutOp : KVCache_KernelOpBase<"convert_layout"> {
     are, of all sides, in all layers or those in `layers`. Bytes of the target that
     belong to no element stay. The two collections lie in different memory.
 
-    Out of range: a block of the source that the target does not have, in the
-    values' pool and in the scales'; under `assume` there is none, under `skip` it
-    is left out. Further blocks of the target stay as they are.
+    Under `skip` a block of the source that the target does not have, in the
+    values' pool or in the scales', is left out; otherwise the host stops before
+    anything is written. Further blocks of the target stay as they are.
 
     **Constraints:**
+    - `source` and `target` are two.
     - Both layouts have the same dtype, heads, head size, page size and sides, and
       the same scale dtype and granularity and rope, where they have any.
     - Where scales have block ids of their own in the source, they do in the

@@ -39,7 +39,7 @@ def KVCache_RopeOp : KVCache_KernelOpBase<"rope"> {
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
     AnyMemRef:$x,
-    AnyMemRef:$out,
+    Arg<AnyMemRef, "", [MemWrite]>:$out,
     AnyMemRef:$positions,
     AnyMemRef:$cos,
     AnyMemRef:$sin,
@@ -76,7 +76,7 @@ def KVCache_RMSNormOp : KVCache_KernelOpBase<"rms_norm"> {
   }];
   let arguments = (ins
     AnyMemRef:$x,
-    AnyMemRef:$out,
+    Arg<AnyMemRef, "", [MemWrite]>:$out,
     AnyMemRef:$weight,
     KVCache_NormAttr:$norm,
     OptionalAttr<KVCache_TuningAttr>:$tuning

@@ -93,14 +93,18 @@ def InstrumentPass : Pass<"kvcache-instrument", "::mlir::ModuleOp"> {
     scales: that none is NaN, and which one is. What the policy `skip` leaves out
     is no fault.
 
-    Kernel operations are marked, so that `kvcache-expand-kernels` checks the
-    kernels that it makes of them. Before those that append, `kvcache.check_rows`
-    makes sure that every row has a place (sequences and pages against the table,
-    blocks against their pool) and that no two rows have the same, so that nothing
-    is written otherwise. Other kernels, before the operation's, make sure that
-    offsets do not descend and end with the rows that there are, that new lengths
-    fit the rows of a sequence, that the table has the columns that
-    `max_cache_length` needs, and that pairs said to be `disjoint` are.
+    Kernel operations are marked, so that `kvcache-expand-kernels` checks what they
+    are given and the kernels that it makes of them. The host compares addresses:
+    elements are aligned, what is written overlaps no other operand, and two
+    targets are not one. Kernels that come before the operation's own make sure
+    that offsets do not descend and end with the rows that there are, that new
+    lengths fit the rows of a sequence, that the table has the columns that
+    `max_cache_length` and the lengths need, that pairs said to be `disjoint` are,
+    and before those that append that every row has a place (sequences and pages
+    against the table, blocks against their pool) and that no two rows have the
+    same; the last takes 4 bytes a slot of the pool, from `gpu.alloc`. Rotary
+    positions are compared with the rows of the tables. So nothing is written where
+    something does not fit.
 
     A check that fails ends the program on the host; a kernel it stops, and the
     device reports it. Messages have the operation's location.

@@ -53,41 +53,6 @@ void mlir::kvcache::remarkIndexWidth(Location location, RowForm form,
   }
 }
 
-void mlir::kvcache::requireOffsets(ImplicitLocOpBuilder &host, StringRef name,
-                                   Value offsets, Value cache) {
-  Value batch = host.createOrFold<BatchSizeOp>(cache);
-  requireSame(host, sizeOf(host, offsets, 0), Arith(host).add(batch, 1),
-              "one more of '" + name + "' than sequences (B)");
-}
-
-void mlir::kvcache::requireRows(ImplicitLocOpBuilder &host, RowForm form,
-                                OperandRange rows, ValueRange tensors,
-                                unsigned leadingRank, Value cache) {
-  for (unsigned dim = 0; dim < leadingRank; ++dim)
-    for (Value tensor : tensors.drop_front())
-      requireSame(host, sizeOf(host, tensor, dim),
-                  sizeOf(host, tensors.front(), dim),
-                  "tensors with as many rows as the first source");
-  Value count = sizeOf(host, tensors.front(), 0);
-  switch (form) {
-  case RowForm::ragged:
-    return requireOffsets(host, "row_offsets", rows[0], cache);
-  case RowForm::padded:
-    requireSame(host, count, host.createOrFold<BatchSizeOp>(cache),
-                "as many sequences in the source as in the table (B)");
-    return requireSame(host, sizeOf(host, rows[0], 0), count,
-                       "as many 'new_lengths' as sequences (B)");
-  case RowForm::positions:
-  case RowForm::slots:
-    for (Value list : rows)
-      requireAtLeast(host, sizeOf(host, list, 0), count,
-                     form == RowForm::slots
-                         ? "at least as many slots as rows (T)"
-                         : "at least as many 'sequences' and 'positions' as "
-                           "rows (T)");
-  }
-}
-
 RowMap::RowMap(KernelBuilder &builder, RowForm form, OperandRange rows,
                ArrayRef<Value> lead, OutOfRange policy)
     : b(builder.body()), form(form), policy(policy) {

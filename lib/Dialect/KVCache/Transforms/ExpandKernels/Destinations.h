@@ -84,16 +84,6 @@ private:
   Value perSequence;
 };
 
-/// Asserts on the host that a list of offsets has one more entry than `cache`
-/// has sequences.
-void requireOffsets(ImplicitLocOpBuilder &host, StringRef name, Value offsets,
-                    Value cache);
-
-/// Asserts on the host that tensors (several per row, as keys, values and
-/// scales) have the same leading sizes, and that the lists of `form` fit these.
-void requireRows(ImplicitLocOpBuilder &host, RowForm form, OperandRange rows,
-                 ValueRange tensors, unsigned leadingRank, Value cache);
-
 /// The sequence of `count` (`index`) in whose `offsets`, a list in the kernel,
 /// row `row` (`index`) lies, by bisection: `i32`. There is one.
 Value emitFindSequence(ImplicitLocOpBuilder &b, Value offsets, Value row,

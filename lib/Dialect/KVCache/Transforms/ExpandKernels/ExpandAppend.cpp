@@ -179,11 +179,7 @@ LogicalResult mlir::kvcache::expandAppend(AppendOp op, Tuning defaults) {
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
   SmallVector<Value> sources(op.getSources());
-  SmallVector<Value> tensors = sources;
-  llvm::append_range(tensors, op.getScales());
   remarkIndexWidth(op.getLoc(), op.getForm(), op.getRows(), op.getPolicy());
-  requireRows(host, op.getForm(), op.getRows(), tensors, op.getLeadingRank(),
-              op.getTargets().front());
   LayoutAttr layout = kvcache::getLayout(op.getTargets().front().getType());
   remarkRowWidth(op.getLoc(), "appends", PoolLayout::get(layout, Pool::values),
                  op.getSources());

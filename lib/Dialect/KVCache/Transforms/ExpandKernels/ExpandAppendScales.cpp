@@ -95,8 +95,6 @@ LogicalResult mlir::kvcache::expandAppendScales(AppendScalesOp op,
   ImplicitLocOpBuilder host(op.getLoc(), op);
   SmallVector<Value> scales(op.getScales());
   remarkIndexWidth(op.getLoc(), op.getForm(), op.getRows(), op.getPolicy());
-  requireRows(host, op.getForm(), op.getRows(), scales, op.getLeadingRank(),
-              op.getTargets().front());
   LayoutAttr layout = getLayout(op.getTargets().front().getType());
   if (layout.getSwizzle() == ScaleSwizzle::none)
     remarkRowWidth(op.getLoc(), "appends scales",

@@ -14,13 +14,12 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// Blocks of the pools of `scope` in a collection, on the host or in a kernel.
-static Value countBlocks(ImplicitLocOpBuilder &b, const PageScope &scope,
+/// Blocks of the pools of `scope` in a collection.
+static Value countBlocks(ImplicitLocOpBuilder &host, const PageScope &scope,
                          Value collection) {
-  Arith arith(b);
-  Value keys = GetKeyCacheOp::create(b, collection, arith.index(0));
+  Value keys = GetKeyCacheOp::create(host, collection, Arith(host).index(0));
   Pool pool = scope.values ? Pool::values : Pool::scales;
-  return NumBlocksOp::create(b, operandOf(b, keys, pool));
+  return NumBlocksOp::create(host, operandOf(host, keys, pool));
 }
 
 static void convert(ImplicitLocOpBuilder &host, ConvertLayoutOp op,
@@ -33,13 +32,7 @@ static void convert(ImplicitLocOpBuilder &host, ConvertLayoutOp op,
     PageWork work(host, op, scope, pieces, tuning);
     PageKernel &kernel = work.kernel();
     work.launch(blocks, [&](Value block, auto forUnits) {
-      ImplicitLocOpBuilder &b = kernel.b;
-      Arith arith(b);
-      if (op.getPolicy() == OutOfRange::trap)
-        emitTrapUnless(b, /*when=*/Value(),
-                       {{"block of 'target'", block,
-                         countBlocks(b, scope, kernel.target)}});
-      PageItem item{arith.toI32(block), Value()};
+      PageItem item{Arith(kernel.b).toI32(block), Value()};
       forUnits(
           [&](const PagePiece &piece, ArrayRef<SmallVector<Value>> places) {
             SmallVector<Value> values;

@@ -395,31 +395,9 @@ void GatherKernel::emit() {
   builder.launch(pages.blocks());
 }
 
-/// Sizes that only the host knows, as the verifier compares those it knows.
-/// (Where all sequences are gathered, the policy says what becomes of more of
-/// them than there are.)
-static void requireSizes(ImplicitLocOpBuilder &host, GatherOp op) {
-  if (Value sequences = op.getSequences()) {
-    Value count = sizeOf(host, sequences, 0);
-    if (op.isRagged())
-      requireSame(host, sizeOf(host, op.getOffsets(), 0),
-                  Arith(host).add(count, 1),
-                  "one more of 'offsets' than 'sequences'");
-    else
-      requireSame(host, sizeOf(host, op.getOut(), 0), count,
-                  "as many sequences in 'out' as 'sequences'");
-  }
-  if (Value scales = op.getScales())
-    for (unsigned dim = 0; dim < op.getLeadingRank(); ++dim)
-      requireSame(host, sizeOf(host, scales, dim),
-                  sizeOf(host, op.getOut(), dim),
-                  "as many rows in 'scales' as in 'out'");
-}
-
 LogicalResult mlir::kvcache::expandGather(GatherOp op, Tuning defaults) {
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
-  requireSizes(host, op);
   for (const Stretch &stretch : stretchesOf(op, maxAccessBytes))
     if (stretch.pool != Pool::scales)
       stretch.remarkWidth(op.getLoc());

@@ -9,6 +9,7 @@
 #include "../Instrument.h"
 #include "KernelBuilder.h"
 #include "KernelChecks.h"
+#include "SizeChecks.h"
 
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 
@@ -67,8 +68,11 @@ struct ExpandKernelsPass
         op->emitOpError("is launched from the host; use lookups in a kernel");
         return signalPassFailure();
       }
-      if (op->hasAttr(instrumentAttrName))
+      emitSizeChecks(op);
+      if (op->hasAttr(instrumentAttrName)) {
         emitInputChecks(op, tuning({128, 1, 0}));
+        emitRowChecks(op, tuning({128, 1, 0}));
+      }
       if (failed(expand(op)))
         return signalPassFailure();
       op->erase();
@@ -88,9 +92,6 @@ struct ExpandKernelsPass
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case(
             [&](AppendOp op) { return expandAppend(op, tuning({128, 4, 0})); })
-        .Case([&](CheckRowsOp op) {
-          return expandCheckRows(op, tuning({128, 1, 0}));
-        })
         .Case(
             [&](GatherOp op) { return expandGather(op, tuning({320, 8, 2})); })
         .Case([&](MLADecodeOp op) {

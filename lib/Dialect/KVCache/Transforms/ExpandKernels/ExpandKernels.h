@@ -22,7 +22,6 @@ struct Tuning {
 };
 
 /// Each of these emits the launch of a kernel before `op`, which stays.
-LogicalResult expandCheckRows(CheckRowsOp op, Tuning tuning);
 LogicalResult expandAppend(AppendOp op, Tuning overrides);
 LogicalResult expandGather(GatherOp op, Tuning overrides);
 /// `threads` 0: as many as the form takes that suits the layout.

@@ -297,8 +297,6 @@ static LogicalResult expand(const QuantizeRequest &request, Tuning defaults) {
   SmallVector<Value> sources(request.sources);
   remarkIndexWidth(request.op->getLoc(), request.form, request.rows,
                    request.policy);
-  requireRows(host, request.form, request.rows, sources, request.leadingRank,
-              request.targets.front());
   GranuleCut cut(request.layout(), elementBytes(request.sources),
                  maxAccessBytes);
   PoolLayout pool = PoolLayout::get(request.layout(), Pool::values);

@@ -82,16 +82,6 @@ static LogicalResult expand(Operation *op, Value x, Value out,
                             const TurnRequest &request, OutOfRange policy,
                             Tuning tuning) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
-  Value rows = sizeOf(host, x, 0);
-  requireSame(host, sizeOf(host, out, 0), rows,
-              "as many rows in 'out' as in 'x'");
-  if (request.positions)
-    requireSame(host, sizeOf(host, request.positions, 0), rows,
-                "as many positions as rows in 'x'");
-  if (request.cos)
-    requireSame(host, sizeOf(host, request.cos, 0),
-                sizeOf(host, request.sin, 0),
-                "as many positions in 'cos' as in 'sin'");
   emitForAlignment(host, {x, out}, [&](int64_t alignment) {
     emitTurn(host, op, x, out, request, policy, tuning, alignment);
   });

@@ -134,23 +134,6 @@ Value mlir::kvcache::sizeOf(ImplicitLocOpBuilder &host, Value memref,
   return host.createOrFold<memref::DimOp>(memref, dimension);
 }
 
-static void require(ImplicitLocOpBuilder &host, arith::CmpIPredicate predicate,
-                    Value a, Value b, const Twine &what) {
-  Value holds = host.createOrFold<arith::CmpIOp>(predicate, a, b);
-  emitAssert(host, holds, ("expected " + what).str(), "expected " + what,
-             {a, b});
-}
-
-void mlir::kvcache::requireSame(ImplicitLocOpBuilder &host, Value a, Value b,
-                                const Twine &what) {
-  require(host, arith::CmpIPredicate::eq, a, b, what);
-}
-
-void mlir::kvcache::requireAtLeast(ImplicitLocOpBuilder &host, Value size,
-                                   Value least, const Twine &what) {
-  require(host, arith::CmpIPredicate::uge, size, least, what);
-}
-
 std::optional<bool> mlir::kvcache::areRowsAligned(ArrayRef<Value> memrefs,
                                                   int64_t bytes,
                                                   unsigned rowRank) {

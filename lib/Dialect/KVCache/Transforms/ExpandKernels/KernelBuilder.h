@@ -168,13 +168,6 @@ struct HostTensor {
 /// The size of a dimension of a memref of the host.
 Value sizeOf(ImplicitLocOpBuilder &host, Value memref, int64_t dimension);
 
-/// Asserts on the host that two sizes are the same, or that one is at least the
-/// other; `what` names them. Nothing is left where types say so.
-void requireSame(ImplicitLocOpBuilder &host, Value a, Value b,
-                 const Twine &what);
-void requireAtLeast(ImplicitLocOpBuilder &host, Value size, Value least,
-                    const Twine &what);
-
 /// Whether rows of these memrefs, which are what the last `rowRank` dimensions
 /// hold, start at multiples of `bytes`: true or false where it is known, else
 /// unset.

@@ -8,6 +8,7 @@
 
 #include "../RuntimeChecks.h"
 #include "Destinations.h"
+#include "OverlapChecks.h"
 #include "PairOrder.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
@@ -154,6 +155,8 @@ public:
   void checkOffsets(Value offsets, Value rows);
   void checkLengths(Value lengths, Value rows);
   void checkColumns(Value cache);
+  void checkCacheLengths(Value cache);
+  void checkPositions(RopeOp op);
 
 private:
   Value entry(Value list, Value index) {
@@ -218,6 +221,57 @@ void ListCheck::checkColumns(Value hostCache) {
   });
 }
 
+void ListCheck::checkCacheLengths(Value hostCache) {
+  Arith arith(b);
+  Value cache = builder.take(hostCache);
+  int64_t pageSize = getLayout(hostCache.getType()).getPageSize();
+  Value sequences = host.createOrFold<BatchSizeOp>(hostCache);
+  launchThreads(host, builder, sequences, tuning.threads, [&](Value batch) {
+    Value length = CacheLengthOp::create(b, cache, batch);
+    Value tokens = arith.mul(TableColumnsOp::create(b, cache), pageSize);
+    stopIf(greater(length, tokens),
+           "sequence %llu has %llu tokens in the cache, but the columns of the "
+           "table hold %llu",
+           ValueRange{batch, length, tokens});
+  });
+}
+
+void ListCheck::checkPositions(RopeOp op) {
+  Arith arith(b);
+  Value entries = sizeOf(host, op.getPositions(), 0),
+        list = builder.takeList(op.getPositions());
+  Value rows = builder.take(sizeOf(host, op.getCos(), 0));
+  launchThreads(host, builder, entries, tuning.threads, [&](Value row) {
+    Value position = entry(list, row);
+    stopIf(arith::CmpIOp::create(b, arith::CmpIPredicate::uge, position, rows),
+           "row %llu has position %llu, but the tables have %llu",
+           ValueRange{row, position, rows});
+  });
+}
+
+/// Asserts on the host that two caches that one operation writes are not keys,
+/// or values, of one layer.
+void checkTargets(ImplicitLocOpBuilder &host, Operation *op,
+                  OperandRange targets) {
+  if (targets.size() != 2 || targets[0].getType() != targets[1].getType())
+    return;
+  auto layerOf = [](Value cache) -> Value {
+    if (auto keys = cache.getDefiningOp<GetKeyCacheOp>())
+      return keys.getLayer();
+    auto values = cache.getDefiningOp<GetValueCacheOp>();
+    return values ? values.getLayer() : Value();
+  };
+  Operation *collection = getCollectionOp(targets[0]);
+  Value first = layerOf(targets[0]), second = layerOf(targets[1]);
+  if (!collection || collection != getCollectionOp(targets[1]) || !first ||
+      !second)
+    return;
+  Value differ =
+      host.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, first, second);
+  std::string text = reportedName(op) + " expected targets of two layers";
+  emitAssert(host, differ, text, text, {first, second});
+}
+
 /// Asserts on the host that elements of the operation's memrefs lie where such
 /// elements may: kernels choose by address among wider accesses only.
 void checkAlignment(ImplicitLocOpBuilder &host, Operation *op) {
@@ -242,13 +296,25 @@ void checkAlignment(ImplicitLocOpBuilder &host, Operation *op) {
 void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
   checkAlignment(host, op);
+  emitOverlapChecks(op);
+  bool skips = false;
+  if (auto policy = dyn_cast_if_present<OutOfRangeAttr>(
+          op->getInherentAttr("policy").value_or(Attribute())))
+    skips = policy.getValue() == OutOfRange::skip;
   // Keys and values are of one collection as a rule.
   llvm::SmallPtrSet<Operation *, 2> collections;
+  auto tables = [&](Value cache) {
+    Operation *collection = getCollectionOp(cache);
+    if (!collection || !collections.insert(collection).second)
+      return;
+    ListCheck(op, tuning).checkColumns(cache);
+    // What is out of range under `skip` is left out, which is no fault.
+    if (!skips)
+      ListCheck(op, tuning).checkCacheLengths(cache);
+  };
   for (Value operand : op->getOperands())
     if (isa<CacheType>(operand.getType()))
-      if (Operation *collection = getCollectionOp(operand))
-        if (collections.insert(collection).second)
-          ListCheck(op, tuning).checkColumns(operand);
+      tables(operand);
 
   auto offsets = [&](Value list, Value tensor) {
     if (list)
@@ -262,9 +328,22 @@ void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
           .checkLengths(op.getRows()[0], sizeOf(host, tensor, 1));
   };
   TypeSwitch<Operation *>(op)
-      .Case<AppendOp, QuantizeAppendOp, RopeQuantizeAppendOp>(
-          [&](auto op) { rows(op, op.getSources().front()); })
-      .Case([&](AppendScalesOp op) { rows(op, op.getScales().front()); })
+      .Case<AppendOp, QuantizeAppendOp, RopeQuantizeAppendOp>([&](auto op) {
+        checkTargets(host, op, op.getTargets());
+        rows(op, op.getSources().front());
+      })
+      .Case([&](AppendScalesOp op) {
+        checkTargets(host, op, op.getTargets());
+        rows(op, op.getScales().front());
+      })
+      .Case([&](RopeOp op) {
+        if (!skips)
+          ListCheck(op, tuning).checkPositions(op);
+      })
+      .Case([&](CompactOp op) {
+        tables(GetKeyCacheOp::create(host, op.getCollection(),
+                                     Arith(host).index(0)));
+      })
       .Case([&](GatherOp op) { offsets(op.getOffsets(), op.getOut()); })
       .Case<PagedAttentionOp, MLADecodeOp>(
           [&](auto op) { offsets(op.getRowOffsets(), op.getQ()); })

@@ -43,10 +43,16 @@ private:
 };
 
 /// Emits checks before `op`, which `kvcache-instrument` has marked: of
-/// addresses on the host, and kernels that look at lists on the device, offsets
-/// and lengths against the rows there are, and the longest sequence against the
-/// table's columns.
+/// addresses on the host, of memory that overlaps and of targets that are one,
+/// and kernels that look at lists on the device, offsets and lengths against
+/// the rows there are, and the sequences against the table's columns.
 void emitInputChecks(Operation *op, Tuning tuning);
+
+/// Emits kernels, before `op`, where it appends, that check that each row has a
+/// place (a sequence, a page of it, a block of the pool) and that no two rows
+/// have the same. They take 4 bytes a slot of each pool that is written, from
+/// `gpu.alloc`.
+void emitRowChecks(Operation *op, Tuning tuning);
 
 /// Emits kernels that check that the pairs in `lists`, as `IdList` takes them,
 /// have no item in common but sources.

@@ -180,24 +180,6 @@ void MLADecodeKernel::emit() {
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);
-  requireSame(host, hostRows, sizeOf(host, op.getOut(), 0),
-              "'q' and 'out' to have the same number of rows");
-  for (auto [name, tensor] :
-       {std::pair("lse", op.getLse()), {"q_scales", op.getQScales()}})
-    if (tensor)
-      requireSame(host, hostRows, sizeOf(host, tensor, 0),
-                  Twine("'q' and '") + name +
-                      "' to have the same number of rows");
-  StringRef name = "slots";
-  for (Value slots : op.getSlots()) {
-    requireSame(host, hostRows, sizeOf(host, slots, 0),
-                "'q' and '" + name + "' to have the same number of rows");
-    requireSame(
-        host, sizeOf(host, op.getSlots().front(), 1), sizeOf(host, slots, 1),
-        "dimension 1 (K) of 'slots' and of '" + name + "' to be the same");
-    name = "scale_slots";
-  }
-  requireOffsets(host, "row_offsets", op.getRowOffsets(), op.getKeys());
   results.emplace(op.getOut(), /*sinks=*/Value(), op.getLse(),
                   op.getWorkspace(), heads, valueSize);
   std::optional<QueryTiles> items;

@@ -286,17 +286,9 @@ void PagedAttentionKernel::emit() {
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);
-  requireSame(host, hostRows, sizeOf(host, op.getOut(), 0),
-              "'q' and 'out' to have the same number of rows");
-  if (op.getLse())
-    requireSame(host, hostRows, sizeOf(host, op.getLse(), 0),
-                "'q' and 'lse' to have the same number of rows");
   GetPagedCacheOp collection = getCollectionOp(op.getKeys());
   bool sharesTables =
       collection && collection == getCollectionOp(op.getValues());
-  requireOffsets(host, "row_offsets", op.getRowOffsets(), op.getKeys());
-  if (!sharesTables)
-    requireOffsets(host, "row_offsets", op.getRowOffsets(), op.getValues());
   QueryTiles items(builder, hostRows, op.getRowOffsets(), group, 8 * rowGroups);
   results.emplace(op.getOut(), op.getSinks(), op.getLse(), op.getWorkspace(),
                   op.getQueryHeads(), headSize);

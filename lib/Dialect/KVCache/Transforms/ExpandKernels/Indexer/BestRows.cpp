@@ -26,12 +26,8 @@ BestRows::BestRows(KernelBuilder &builder, Value indices, Value values)
     : b(builder.body()),
       count(cast<MemRefType>(indices.getType()).getDimSize(1)),
       indices(builder.takeTensor(indices, /*readOnly=*/false)) {
-  if (!values)
-    return;
-  ImplicitLocOpBuilder &host = builder.hostBuilder();
-  requireSame(host, sizeOf(host, values, 0), sizeOf(host, indices, 0),
-              "as many rows of 'values' as of 'indices'");
-  this->values = builder.takeTensor(values, /*readOnly=*/false);
+  if (values)
+    this->values = builder.takeTensor(values, /*readOnly=*/false);
 }
 
 void BestRows::store(Candidates &candidates, Value row) {

@@ -20,7 +20,7 @@ int64_t getBlockThreads(int64_t wished);
 /// The tensors of indices and, perhaps, of scores of the best of each row.
 class BestRows {
 public:
-  /// Asserts on the host that there are as many rows of both.
+  /// `values` may be null.
   BestRows(KernelBuilder &builder, Value indices, Value values);
 
   /// The best of a row.

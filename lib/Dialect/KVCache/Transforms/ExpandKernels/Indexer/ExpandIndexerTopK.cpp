@@ -72,10 +72,6 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
                       int64_t threads, Tuning tuning) {
   ScoreInputs inputs = ScoreInputs::of(op);
   int64_t warps = threads / Warp::lanes;
-  SmallVector<Value> results = {op.getIndices()};
-  if (op.getWorkspace())
-    results.push_back(op.getWorkspace());
-  ScoreTiles::require(host, inputs, results);
   Arith onHost(host);
   Value rows = sizeOf(host, op.getIndices(), 0), hostParts;
   if (op.getWorkspace())

@@ -38,7 +38,6 @@ private:
     Pool pool;
     Tensor slots;
   };
-  void require();
   /// The slot of `token` (`i32`, one that the sequence has), or -1: i64.
   Value slotOf(Value cache, Pool pool, Value batch, Value token);
 
@@ -48,29 +47,6 @@ private:
   KernelBuilder builder;
   ImplicitLocOpBuilder &b;
 };
-
-void RemapIndicesKernel::require() {
-  Arith arith(host);
-  Value rows = sizeOf(host, op.getIndices(), 0);
-  requireTokenRows(host, op.getSource(), op.getOffsets(), rows);
-  for (auto [slots, pool] : {std::pair(op.getSlots(), Pool::values),
-                             {op.getScaleSlots(), Pool::scales}}) {
-    if (!slots)
-      continue;
-    for (int64_t dim : {0, 1})
-      requireSame(host, sizeOf(host, slots, dim),
-                  sizeOf(host, op.getIndices(), dim),
-                  "as many slots as indices");
-    if (cast<MemRefType>(slots.getType()).getElementTypeBitWidth() == 64)
-      continue;
-    Value blocks =
-        NumBlocksOp::create(host, operandOf(host, op.getSource(), pool));
-    int64_t pageSize =
-        kvcache::getLayout(op.getSource().getType()).getPageSize();
-    requireAtLeast(host, arith.index((int64_t(1) << 31) / pageSize), blocks,
-                   "slots that fit 32 bits; let them be of i64");
-  }
-}
 
 Value RemapIndicesKernel::slotOf(Value cache, Pool pool, Value batch,
                                  Value token) {
@@ -94,7 +70,6 @@ Value RemapIndicesKernel::slotOf(Value cache, Pool pool, Value batch,
 }
 
 void RemapIndicesKernel::emit() {
-  require();
   Arith onHost(host);
   Value rows = sizeOf(host, op.getIndices(), 0);
   Value columns = sizeOf(host, op.getIndices(), 1);

@@ -97,11 +97,7 @@ void BestKernel::emit(Value indices, Value values,
                       function_ref<RowLengths(KernelBuilder &)> makeLengths) {
   Arith onHost(host);
   Value rows = sizeOf(host, indices, 0);
-  requireSame(host, sizeOf(host, allScores, 0), rows,
-              "as many rows of 'scores' as of 'indices'");
   Value hostColumns = sizeOf(host, allScores, 1);
-  requireAtLeast(host, onHost.index(maxKeys), hostColumns,
-                 "at most " + Twine(maxKeys) + " scores a row");
 
   scores = builder.takeTensor(allScores, /*readOnly=*/true);
   RowLengths lengths = makeLengths(builder);
@@ -156,9 +152,6 @@ void mlir::kvcache::expandBest(
 LogicalResult mlir::kvcache::expandTopK(TopKOp op, Tuning defaults) {
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
-  requireSame(host, sizeOf(host, op.getLive(), 0),
-              sizeOf(host, op.getIndices(), 0),
-              "as many numbers in 'live' as rows of 'indices'");
   expandBest(host, op, op.getScores(), op.getIndices(), op.getValues(), tuning,
              [&](KernelBuilder &builder) {
                ImplicitLocOpBuilder &b = builder.body();

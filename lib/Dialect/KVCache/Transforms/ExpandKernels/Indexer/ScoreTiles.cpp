@@ -84,17 +84,6 @@ void ScoreTiles::takeQueries(KernelBuilder &builder) {
   areAligned = arith.equal(builder.take(aligned), arith.index(1));
 }
 
-void ScoreTiles::require(ImplicitLocOpBuilder &host, const ScoreInputs &inputs,
-                         ArrayRef<Value> tensors) {
-  Value rows = sizeOf(host, inputs.queries, 0);
-  requireSame(host, sizeOf(host, inputs.weights, 0), rows,
-              "as many rows of weights as of 'queries'");
-  for (Value tensor : tensors)
-    requireSame(host, sizeOf(host, tensor, 0), rows,
-                "as many rows of results as of 'queries'");
-  requireTokenRows(host, inputs.source, inputs.offsets, rows);
-}
-
 Value ScoreTiles::begin(Value row, Value most) {
   Arith arith(b);
   this->row = row;

@@ -57,10 +57,6 @@ public:
   /// Bytes of shared memory that the query takes.
   static int64_t sharedBytes(int64_t heads, int64_t headSize);
 
-  /// Asserts on the host that there are as many rows of everything.
-  static void require(ImplicitLocOpBuilder &host, const ScoreInputs &inputs,
-                      ArrayRef<Value> tensors);
-
   /// The number of keys that row `row` (`index`) sees, at most `most`
   /// (`index`): i32. Comes first.
   Value begin(Value row, Value most);

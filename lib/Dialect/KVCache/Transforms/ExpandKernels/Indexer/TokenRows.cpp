@@ -45,14 +45,6 @@ TokenRow mlir::kvcache::emitTokenRow(ImplicitLocOpBuilder &b, Value cache,
   return {found[0], found[1]};
 }
 
-void mlir::kvcache::requireTokenRows(ImplicitLocOpBuilder &host, Value cache,
-                                     Value offsets, Value rows) {
-  if (offsets)
-    return requireOffsets(host, "offsets", offsets, cache);
-  requireSame(host, rows, host.createOrFold<BatchSizeOp>(cache),
-              "a row for each sequence (B)");
-}
-
 Value mlir::kvcache::viewElement(ImplicitLocOpBuilder &b, const Tensor &tensor,
                                  Value row, Value column) {
   Arith arith(b);

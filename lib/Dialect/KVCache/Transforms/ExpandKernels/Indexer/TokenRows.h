@@ -35,11 +35,6 @@ struct TokenRow {
 TokenRow emitTokenRow(ImplicitLocOpBuilder &b, Value cache, Value offsets,
                       Value row, Sees sees);
 
-/// Asserts on the host that `rows` rows of a tensor fit the sequences of
-/// `cache`, by `offsets` or, where that is null, one a sequence.
-void requireTokenRows(ImplicitLocOpBuilder &host, Value cache, Value offsets,
-                      Value rows);
-
 /// `memref<element>` in the kernel: the element at `row` and `column` (`index`)
 /// of a tensor of rank 2.
 Value viewElement(ImplicitLocOpBuilder &b, const Tensor &tensor, Value row,

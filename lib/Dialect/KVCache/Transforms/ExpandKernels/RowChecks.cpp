@@ -1,4 +1,4 @@
-//===- ExpandCheckRows.cpp - The kernels of kvcache.check_rows -----------===//
+//===- RowChecks.cpp - Checks of where rows would go ----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,22 +12,39 @@
 //===----------------------------------------------------------------------===//
 
 #include "Destinations.h"
-#include "ExpandKernels.h"
 #include "KernelChecks.h"
 #include "RowUnits.h"
+#include "TurnRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
 
 namespace {
 
-class CheckRowsKernel {
+/// The rows that an operation writes to one of its targets.
+struct Rows {
+  Operation *op;
+  OutOfRange policy;
+  Value target;
+  RowForm form;
+  OperandRange lists;
+  /// A tensor of as many rows, and its dimensions that count them.
+  Value source;
+  unsigned leadingRank;
+  /// The pools that are written.
+  bool values, scales;
+  /// By what rows turn.
+  TurnRequest turn;
+};
+
+class RowChecks {
 public:
-  CheckRowsKernel(ImplicitLocOpBuilder &host, CheckRowsOp op, Tuning tuning)
-      : host(host), op(op), tuning(tuning),
-        layout(getLayout(op.getTargets().front().getType())) {}
+  RowChecks(const Rows &rows, Tuning tuning)
+      : host(rows.op->getLoc(), rows.op), rows(rows), tuning(tuning),
+        layout(getLayout(rows.target.getType())) {}
   void emit();
 
 private:
@@ -44,8 +61,8 @@ private:
   void checkBlock(Value row, Destination to, Pool pool);
   void claim(Value row, Destination to, Pool pool, Tensor claims);
 
-  ImplicitLocOpBuilder &host;
-  CheckRowsOp op;
+  ImplicitLocOpBuilder host;
+  Rows rows;
   Tuning tuning;
   LayoutAttr layout;
   ImplicitLocOpBuilder *b = nullptr;
@@ -56,19 +73,17 @@ StringRef nameOf(Pool pool) {
   return pool == Pool::scales ? "scales" : "value";
 }
 
-Claims CheckRowsKernel::makeClaims(Pool pool) {
-  Value blocks =
-      NumBlocksOp::create(host, operandOf(host, op.getTargets().front(), pool));
-  return Claims(host, op, Arith(host).mul(blocks, layout.getPageSize()),
+Claims RowChecks::makeClaims(Pool pool) {
+  Value blocks = NumBlocksOp::create(host, operandOf(host, rows.target, pool));
+  return Claims(host, rows.op, Arith(host).mul(blocks, layout.getPageSize()),
                 tuning);
 }
 
-void CheckRowsKernel::report(Value wrong, const Twine &format,
-                             ValueRange numbers) {
+void RowChecks::report(Value wrong, const Twine &format, ValueRange numbers) {
   emitStopIf(*b, wrong, format, numbers, "a row cannot go where it is told to");
 }
 
-void CheckRowsKernel::checkBlock(Value row, Destination to, Pool pool) {
+void RowChecks::checkBlock(Value row, Destination to, Pool pool) {
   Arith arith(*b);
   Value operand = operandOf(*b, cache, pool);
   Value blocks = NumBlocksOp::create(*b, operand);
@@ -81,8 +96,7 @@ void CheckRowsKernel::checkBlock(Value row, Destination to, Pool pool) {
          ValueRange{row, block, blocks});
 }
 
-void CheckRowsKernel::claim(Value row, Destination to, Pool pool,
-                            Tensor claims) {
+void RowChecks::claim(Value row, Destination to, Pool pool, Tensor claims) {
   emitIf(*b, to.valid, [&] {
     Arith arith(*b);
     Value slot =
@@ -99,35 +113,36 @@ void CheckRowsKernel::claim(Value row, Destination to, Pool pool,
   });
 }
 
-void CheckRowsKernel::emit() {
-  SmallVector<Value> lead(op.getSizes());
-  Value rows = lead[0];
+void RowChecks::emit() {
+  SmallVector<Value> lead;
+  for (unsigned i = 0; i < rows.leadingRank; ++i)
+    lead.push_back(sizeOf(host, rows.source, i));
+  Value count = lead[0];
   if (lead.size() == 2)
-    rows = Arith(host).mul(lead[0], lead[1]);
-  bool values = !op.getNoValues();
+    count = Arith(host).mul(lead[0], lead[1]);
   bool scales =
-      !op.getNoScales() && layout.isQuantized() && layout.hasSeparatePools();
+      rows.scales && layout.isQuantized() && layout.hasSeparatePools();
   SmallVector<Checked> pools;
-  if (values)
+  if (rows.values)
     pools.push_back({Pool::values, makeClaims(Pool::values)});
   // Where the pools share blocks one list speaks for both.
-  if (scales && values && !layout.hasOwnScalesTable())
+  if (scales && rows.values && !layout.hasOwnScalesTable())
     pools.push_back({Pool::scales, std::nullopt});
   else if (scales)
     pools.push_back({Pool::scales, makeClaims(Pool::scales)});
 
   RowUnits units(/*width=*/1, tuning.threads);
-  KernelBuilder builder(host, op, units.threads, tuning.blocksPerSM,
+  KernelBuilder builder(host, rows.op, units.threads, tuning.blocksPerSM,
                         tuning.maxBlocks);
   b = &builder.body();
-  cache = builder.take(op.getTargets().front());
+  cache = builder.take(rows.target);
   SmallVector<std::optional<Tensor>> claims;
   for (const Checked &checked : pools)
     claims.push_back(checked.claims
                          ? std::optional(checked.claims->take(builder))
                          : std::nullopt);
-  OutOfRange policy = op.getPolicy();
-  RowMap map(builder, op.getForm(), op.getRows(), lead,
+  OutOfRange policy = rows.policy;
+  RowMap map(builder, rows.form, rows.lists, lead,
              policy == OutOfRange::skip ? policy : OutOfRange::assume);
   if (policy != OutOfRange::skip)
     map.onToken = [&](Value row, Value batch, Value page) {
@@ -145,10 +160,16 @@ void CheckRowsKernel::emit() {
              "%llu columns",
              ValueRange{row, page, columns});
     };
-  units.forEachRow(builder, rows, [&](Value row, Value) {
+  // Tables have the positions by which rows turn.
+  std::optional<TurnRows> turn;
+  if (rows.turn.cos && policy != OutOfRange::skip)
+    turn.emplace(host, builder, rows.turn, OutOfRange::trap);
+  units.forEachRow(builder, count, [&](Value row, Value) {
     map.at(
         row, cache, scales,
         [&](Destinations to) {
+          if (turn)
+            turn->at(map.indices(row), to.token, [](Value) {});
           for (auto [checked, list] : llvm::zip_equal(pools, claims)) {
             Destination place =
                 checked.pool == Pool::values ? to.values : to.scales;
@@ -158,9 +179,9 @@ void CheckRowsKernel::emit() {
               claim(row, place, checked.pool, *list);
           }
         },
-        values);
+        rows.values);
   });
-  builder.launch(units.blocks(host, rows));
+  builder.launch(units.blocks(host, count));
   for (Checked &checked : pools)
     if (checked.claims)
       checked.claims->free(host);
@@ -168,8 +189,43 @@ void CheckRowsKernel::emit() {
 
 } // namespace
 
-LogicalResult mlir::kvcache::expandCheckRows(CheckRowsOp op, Tuning tuning) {
-  ImplicitLocOpBuilder host(op.getLoc(), op);
-  CheckRowsKernel(host, op, tuning).emit();
-  return success();
+/// Checks the rows of `source` in each collection that is written.
+template <typename Op>
+static void check(Op op, Value source, bool values, bool scales, Tuning tuning,
+                  TurnRequest turn = {}) {
+  // Keys and values of a collection have their blocks in common.
+  llvm::SmallPtrSet<Operation *, 2> seen;
+  for (Value target : op.getTargets()) {
+    Operation *collection = getCollectionOp(target);
+    if (!collection || seen.insert(collection).second)
+      RowChecks({op, op.getPolicy(), target, op.getForm(), op.getRows(), source,
+                 op.getLeadingRank(), values, scales, turn},
+                tuning)
+          .emit();
+  }
+}
+
+void mlir::kvcache::emitRowChecks(Operation *op, Tuning tuning) {
+  TypeSwitch<Operation *>(op)
+      .Case([&](AppendOp op) {
+        check(op, op.getSources().front(), /*values=*/true,
+              /*scales=*/!op.getScales().empty(), tuning);
+      })
+      .Case([&](AppendScalesOp op) {
+        check(op, op.getScales().front(), /*values=*/false, /*scales=*/true,
+              tuning);
+      })
+      .Case([&](QuantizeAppendOp op) {
+        check(op, op.getSources().front(), /*values=*/true, /*scales=*/true,
+              tuning);
+      })
+      .Case([&](RopeQuantizeAppendOp op) {
+        TurnRequest turn;
+        turn.cos = op.getCos();
+        turn.sin = op.getSin();
+        turn.positions = op.getRopePositions();
+        turn.rotation = op.getRotation();
+        check(op, op.getSources().front(), /*values=*/true, /*scales=*/true,
+              tuning, turn);
+      });
 }
