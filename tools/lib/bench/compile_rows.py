@@ -15,71 +15,57 @@ class CompileRows:
         self.bench, self.kernels, self.quick = bench, kernels, quick
         self.scratch = bench.scratch
 
-    def total_ms(self, source, form):
-        """Parsing, passes, LLVM, ptxas and printing, as the process itself counts:
-        what a compiler that stays in memory takes."""
-        _, errors, _ = self.bench.compile(
-            source, "--mlir-timing", "--mlir-timing-display=list", chips=[CHIP],
-            form=form)
-        total = re.search(r"Total Execution Time:\s*([\d.]+) seconds", errors)
-        return float(total[1]) * 1e3
-
-    def ours(self, source, form, repeats):
-        """Milliseconds in process, and of the whole command."""
-        return (tools.best_of(repeats, lambda: self.total_ms(source, form)),
-                tools.best_of(repeats, lambda: self.bench.compile(
-                    source, chips=[CHIP], form=form)[2] * 1e3))
+    def measure(self, subject, source, form, nvcc=None, goals=None, **more):
+        """Rows for one program: in a process that has started, and of the whole
+        command. `nvcc` runs the peer; `goals` are milliseconds, and else a tenth of
+        the peer's. All in CPU time, in turns, so that all meet the same machine."""
+        empty = self.scratch / "empty.mlir"
+        empty.write_text("")
+        compile_ = lambda program: self.bench.compile(program, chips=[CHIP], form=form)
+        ways = [lambda: compile_(empty), lambda: compile_(source)]
+        if nvcc:
+            ways.append(nvcc)
+        turns = [[tools.cpu_seconds(way) * 1e3 for way in ways]
+                 for _ in range(1 if self.quick else 5)]
+        start, whole, *theirs = [min(times) for times in zip(*turns)]
+        theirs = theirs[0] if theirs else None
+        for place, (figure, what) in enumerate(((whole - start, "in process"),
+                                                (whole, "whole command"))):
+            goal = goals[place] if goals else theirs and theirs / 10
+            self.bench.row(f"{subject}, {what}", figure, "CPU ms", theirs, goal,
+                           kind="compile", **more)
 
     def lookup(self, example, cuda):
-        """W0's first kernel to PTX. `cuda`: the same
-        by hand."""
-        one = self.scratch / "one.mlir"
+        """W0's first kernel to PTX. `cuda`: the same by hand."""
+        one, single = self.scratch / "one.mlir", self.scratch / "one.cu"
         text = example.read_text()
         layout = text[text.index("#gqa"):text.index("#mla")]
         kernel = text[text.index("    gpu.func @gqa"):
                       text.index("    gpu.func @mla")]
         one.write_text(f"{layout}gpu.module @one {{\n{kernel}}}\n")
+        single.write_text(re.sub(r"^KERNEL\(mla.*$", "", cuda.read_text(), flags=re.M))
         self.bench.progress("compile time of W0")
-        inside, whole = self.ours(one, "isa", 1 if self.quick else 7)
-        theirs = None
-        if self.bench.nvcc:
-            self.bench.progress("nvcc's compile time of W0")
-            single = self.scratch / "one.cu"
-            single.write_text(re.sub(r"^KERNEL\(mla.*$", "", cuda.read_text(),
-                                     flags=re.M))
-            theirs = tools.best_of(1 if self.quick else 3, lambda: tools.run(
-                self.bench.nvcc, "-O3", "-std=c++17", f"-arch={CHIP}", "-ptx", "-o",
-                self.scratch / "one.ptx", single)[2]) * 1e3
-        for milliseconds, what, goal in ((inside, "in process", 50),
-                                         (whole, "whole command", 250)):
-            self.bench.row(f"W0 to PTX, {what}", milliseconds, "ms", theirs, goal,
-                           kind="compile")
+        self.measure("W0 to PTX", one, "isa", self.bench.nvcc and (
+            lambda: tools.run(self.bench.nvcc, "-O3", "-std=c++17", f"-arch={CHIP}",
+                              "-ptx", "-o", self.scratch / "one.ptx", single)),
+            goals=(50, 250))
 
     def works(self):
         """IR or source to a cubin, a kernel at a time."""
         if not self.bench.ptxas:
             return
-        repeats = 1 if self.quick else 3
         for work in kernel_rows.WORKS:
-            self.bench.progress(f"compile time of {work.name}")
-            source = self.scratch / f"{work.name}.mlir"
-            source.write_text(program.one_function(work.name.lower()))
-            inside, whole = self.ours(source, "bin", repeats)
-            theirs = None
-            if self.bench.nvcc and work.peer:
-                self.bench.progress(f"nvcc's compile time of {work.name}")
-                theirs = tools.best_of(repeats, lambda: self.kernels.nvcc_cubin(
-                    work, CHIP)[1]) * 1e3
             # The first that a process compiles, which has Triton loaded by then.
             self.bench.progress(f"Triton's compile time of {work.name}")
             first = self.kernels.compile_triton(
                 CHIP, work.name, folder=f"triton-{work.name}")[:1]
-            triton = first[0]["seconds"] * 1e3 if first else None
-            for milliseconds, what in ((inside, "in process"),
-                                       (whole, "whole command")):
-                self.bench.row(f"{work.name} to a cubin, {what}", milliseconds, "ms",
-                               theirs, theirs and theirs / 10, triton=triton,
-                               kind="compile")
+            self.bench.progress(f"compile time of {work.name}")
+            source = self.scratch / f"{work.name}.mlir"
+            source.write_text(program.one_function(work.name.lower()))
+            nvcc = self.bench.nvcc and work.peer and (
+                lambda: self.kernels.nvcc_cubin(work, CHIP))
+            self.measure(f"{work.name} to a cubin", source, "bin", nvcc,
+                         triton=first[0]["seconds"] * 1e3 if first else None)
 
     def many(self, most):
         """Our passes, per lookup; and the whole way for a thousand."""

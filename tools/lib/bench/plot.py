@@ -7,7 +7,7 @@ _NAMES = {"figure": "kvcache", "nvcc": "nvcc", "triton": "Triton"}
 _PANELS = (
     ("instructions", "SASS instructions for 16 bytes (W5: 8 elements)"),
     ("traffic", "bytes moved to bytes needed"),
-    ("compile", "milliseconds to compile"),
+    ("compile", "milliseconds of CPU time to compile"),
     ("gpu", "time on the GPU to that of a copy of the same bytes"),
 )
 _LABEL, _WIDTH, _BAR, _GAP = 330, 420, 13, 12

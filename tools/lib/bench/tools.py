@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Finding and timing the programs that a benchmark runs."""
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,15 @@ def run(*command, accept_failure=False):
         raise Failed(f"{pathlib.Path(command[0]).name} ended with "
                      f"{done.returncode}: {(done.stderr or done.stdout).strip()[-800:]}")
     return done.stdout, done.stderr, seconds
+
+
+def cpu_seconds(function):
+    """CPU seconds of the processes that `function` starts and waits for, which do
+    not depend on what else the machine does, as time by the clock would."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    function()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
 
 
 def best_of(repeats, measure):
