@@ -58,6 +58,18 @@ def gather_cases(rng):
             yield b.case(f"strided_ragged_{'_'.join(map(str, pad))}_{kind}_gather",
                          "gather", rows=12, pad=pad, **common)
 
+    # Rows of one scale whose vectors fill no whole number of warps, in steps of many
+    # rows.
+    for D in (176, 208, 304, 576):
+        for dtype, out_dtype in (("f8E4M3FN", "bf16"), ("i8", "f32")):
+            b = CaseBuilder(rng, _layout({
+                "dtype": dtype, "scale_dtype": "f32", "g": D, "D": D, "H": 1,
+                "P": 64, "L": 1, "is_mla": True}), 8)
+            b.sequences([200, 64, 37], [0] * 3)
+            b.fill()
+            yield b.case(f"latent_{D}_{dtype}_{out_dtype}_gather", "gather", c=0, l=0,
+                         rows=201, out_dtype=out_dtype, scales=False)
+
     # All codes with scales from end to end of their range: products that overflow,
     # denormal ones, and scales that chips without conversions must not multiply.
     extremes = np.array([1, -1, 0, 2.0**119, -2.0**120, 2.0**121, 2.0**127,
