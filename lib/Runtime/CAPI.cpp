@@ -7,6 +7,7 @@
 
 #include "kvcache/Runtime/CAPI.h"
 
+#include "HostMemory.h"
 #include "Registry.h"
 
 #include <cstdlib>
@@ -176,6 +177,10 @@ int kvcacheHostRegister(kvcacheDevice handle, void *pointer, uint64_t bytes) {
   return withDevice(handle, [&](const std::shared_ptr<Device> &device) {
     return device->registerHost(pointer, bytes);
   });
+}
+
+int kvcacheHostIsMapped(const void *pointer, uint64_t bytes) {
+  return isMapped(pointer, bytes);
 }
 
 int kvcacheHostUnregister(kvcacheDevice handle, void *pointer) {

@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -26,6 +28,23 @@ bool kvrt::isReadable(const void *address, size_t bytes) {
     bytes -= now;
   }
   return true;
+}
+
+bool kvrt::isMapped(const void *address, size_t bytes) {
+  if (!bytes)
+    return true;
+  auto begin = reinterpret_cast<uintptr_t>(address);
+  uintptr_t last = begin + bytes - 1;
+  if (!begin || last < begin)
+    return false;
+  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t from = begin / page * page;
+  // Writes nothing back: it only walks the mappings.
+  if (msync(reinterpret_cast<void *>(from), last - from + 1, MS_ASYNC) &&
+      errno == ENOMEM)
+    return false;
+  return isReadable(address, 1) &&
+         isReadable(reinterpret_cast<const void *>(last), 1);
 }
 
 namespace {

@@ -60,9 +60,12 @@ int kvcacheMemCopy(kvcacheDevice device, void *dst, const void *src,
 /// Fills `count` elements of 1, 2 or 4 bytes with the low bits of `value`.
 int kvcacheMemSet(kvcacheDevice device, void *dst, uint32_t value,
                   unsigned elementBytes, uint64_t count, kvcacheStream stream);
-/// Lets kernels use host memory at its own address.
+/// Lets kernels use host memory at its own address. Memory that is not mapped
+/// is refused by the simulator; it must stay mapped until it is unregistered.
 int kvcacheHostRegister(kvcacheDevice device, void *pointer, uint64_t bytes);
 int kvcacheHostUnregister(kvcacheDevice device, void *pointer);
+/// 1 where these bytes of host memory are mapped and can be read, else 0.
+int kvcacheHostIsMapped(const void *pointer, uint64_t bytes);
 
 /* Modules and launches ----------------------------------------------------- */
 
@@ -119,7 +122,12 @@ int kvcacheEventElapsedTime(kvcacheEvent begin, kvcacheEvent end,
 
 /// How reports and counters are written. Functions take an `int`: any number
 /// may come, and another one is an error.
-typedef enum { KVCACHE_TEXT = 0, KVCACHE_JSON = 1 } kvcacheFormat;
+typedef enum {
+  /// For people.
+  KVCACHE_TEXT = 0,
+  /// For programs.
+  KVCACHE_JSON = 1
+} kvcacheFormat;
 
 /// How often something was found, and the reports: once per place, with a
 /// count.

@@ -199,6 +199,10 @@ int main(void) {
   wrong(kvcacheModuleLoad(device, "garbage", 0, &module), "garbage");
   wrong(kvcacheModuleLoad(device, "\177ELF\2\1\1", 7, &module), "cubin");
   wrong(kvcacheModuleLoad(device, NULL, 0, &module), "null image");
+  wrong(kvcacheHostRegister(device, (void *)0x10000, 4096), "unmapped");
+  wrong(kvcacheHostRegister(device, values, UINT64_MAX), "endless");
+  printf("mapped: %d %d %d\n", kvcacheHostIsMapped(values, sizeof values),
+         kvcacheHostIsMapped((void *)0x10000, 1), kvcacheHostIsMapped(NULL, 0));
   wrong(kvcacheEventElapsedTime(event, event, NULL), "nowhere to put a time");
   wrong(kvcacheEventElapsedTime(event, event, &elapsed), "simulated time");
   wrong(kvcacheEventElapsedTime((kvcacheEvent)stream, event, &elapsed),
