@@ -30,6 +30,12 @@ mlirKVCacheRegisterAllDialects(MlirDialectRegistry registry);
 /// Makes the passes and pipelines known by name, once a process.
 MLIR_CAPI_EXPORTED void mlirKVCacheRegisterAllPasses(void);
 
+/// Parses a module, as mlirModuleCreateParse does; its places are called
+/// `name`, as those of a file. Null where it is none.
+MLIR_CAPI_EXPORTED MlirModule mlirKVCacheModuleCreateParse(MlirContext context,
+                                                           MlirStringRef source,
+                                                           MlirStringRef name);
+
 /// Options of the pipeline that makes PTX and launch records, as those of
 /// kvcache-to-ptx.
 typedef struct {
@@ -47,22 +53,30 @@ typedef struct {
   bool instrument;
   /// Write `.loc` directives with the lines of the program.
   bool lineInfo;
+  /// How operations without a tuning are cut into threads
+  /// (MlirKVCacheTuning); 0 leaves the choice to the compiler.
+  int64_t threads, chunks, blocksPerSM;
+  /// Blocks that the first dimension of a grid has at most; 0: the hardware's
+  /// limit. More work goes round.
+  int64_t maxBlocks;
 } MlirKVCacheToPTXOptions;
 
 /// PTX for sm_80, level 2. Strings live as long as the process.
 MLIR_CAPI_EXPORTED MlirKVCacheToPTXOptions mlirKVCacheToPTXOptionsDefault(void);
 
 /// Adds the pipeline kvcache-to-ptx; fails, with a diagnostic of `context`, on
-/// options that are none.
+/// options that are none and on a manager of other operations than modules.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 mlirKVCacheAddToPTXPipeline(MlirContext context, MlirOpPassManager manager,
                             const MlirKVCacheToPTXOptions *options);
-/// Adds the pipeline kvcache-host-to-llvm.
-MLIR_CAPI_EXPORTED void
-mlirKVCacheAddHostToLLVMPipeline(MlirOpPassManager manager);
+/// Adds the pipeline kvcache-host-to-llvm; fails, with a diagnostic of
+/// `context`, on a manager of other operations than modules.
+MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheAddHostToLLVMPipeline(
+    MlirContext context, MlirOpPassManager manager);
 
 /// What a module was compiled to.
 typedef struct MlirKVCacheCompiled {
+  /// Null where compilation failed.
   void *ptr;
 } MlirKVCacheCompiled;
 
@@ -75,8 +89,8 @@ mlirKVCacheCompile(MlirModule module, const MlirKVCacheToPTXOptions *options);
 static inline bool mlirKVCacheCompiledIsNull(MlirKVCacheCompiled compiled) {
   return !compiled.ptr;
 }
-MLIR_CAPI_EXPORTED void
 /// Frees the files; texts given of them are gone.
+MLIR_CAPI_EXPORTED void
 mlirKVCacheCompiledDestroy(MlirKVCacheCompiled compiled);
 /// Files; names and contents live as long as `compiled`.
 MLIR_CAPI_EXPORTED intptr_t

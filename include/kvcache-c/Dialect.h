@@ -29,35 +29,48 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(KVCache, kvcache);
 
 /// Keys or values.
 typedef enum {
+  /// Keys.
   MlirKVCacheSideKey = 0,
+  /// Values.
   MlirKVCacheSideValue = 1
 } MlirKVCacheSide;
 
 /// What of a cache an access addresses; tails lie beside the values.
 typedef enum {
+  /// What is stored of keys and values.
   MlirKVCachePoolValues = 0,
+  /// Scales of quantised values.
   MlirKVCachePoolScales = 1,
+  /// The elements at the end of a head that are not quantised.
   MlirKVCachePoolTail = 2
 } MlirKVCachePool;
 
 /// Where scales lie: in a pool of their own, in each row, or behind a page's
 /// values.
 typedef enum {
+  /// In a pool of their own.
   MlirKVCachePlacementPool = 0,
+  /// Behind the values of their (token, head).
   MlirKVCachePlacementInline = 1,
+  /// Behind all values of a layer of a side of the page.
   MlirKVCachePlacementPageSplit = 2
 } MlirKVCachePlacement;
 
 /// Which is outside in a page: tokens (NHD) or heads (HND).
 typedef enum {
+  /// Tokens.
   MlirKVCacheOrderNHD = 0,
+  /// Heads.
   MlirKVCacheOrderHND = 1
 } MlirKVCacheOrder;
 
 /// The sides whose scales are interleaved: none, those of values, both.
 typedef enum {
+  /// None.
   MlirKVCacheScaleSwizzleNone = 0,
+  /// Values.
   MlirKVCacheScaleSwizzleV = 1,
+  /// Keys and values.
   MlirKVCacheScaleSwizzleKV = 2
 } MlirKVCacheScaleSwizzle;
 
@@ -65,9 +78,11 @@ typedef enum {
 typedef struct {
   /// f32, f16, bf16, f8E4M3FN, f8E5M2, i8 or f4E2M1FN.
   MlirType dtype;
+  /// Key-value heads.
   int64_t numHeads;
   /// Elements of a head.
   int64_t headSize;
+  /// Whether there are keys only.
   bool isMLA;
   /// Tokens a page.
   int64_t pageSize;
@@ -77,14 +92,18 @@ typedef struct {
   int64_t granularity;
   /// Whether scales are found through a table of their own.
   bool ownScalesTable;
+  /// Where scales lie.
   MlirKVCachePlacement placement;
+  /// Which of tokens and heads is outside.
   MlirKVCacheOrder order;
   /// Null: no unquantised tail. Else f32, f16 or bf16, and its elements.
   MlirType ropeDtype;
   int64_t ropeSize;
+  /// Whether keys and values of a layer lie side by side.
   bool kvInner;
-  /// Bytes.
+  /// Bytes of the scales of a (token, head), and what pages are padded to.
   int64_t footer, pageAlign;
+  /// The sides whose scales are interleaved.
   MlirKVCacheScaleSwizzle swizzle;
 } MlirKVCacheLayout;
 
@@ -138,11 +157,15 @@ MLIR_CAPI_EXPORTED MlirKVCacheSide mlirKVCacheTypeGetSide(MlirType type);
 
 /// A token's element; all count from 0.
 typedef struct {
+  /// The page, by its block of the pool.
   int64_t block;
+  /// Of the key or of the value.
   MlirKVCacheSide side;
+  /// Layer of the model.
   int64_t layer;
   /// Token of the page.
   int64_t slot;
+  /// Key-value head.
   int64_t head;
   /// Element of the head.
   int64_t dim;
@@ -190,6 +213,36 @@ MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheLayoutGetElementPlace(
 MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheLayoutGetScalePlace(
     MlirAttribute layout, int64_t layers, int64_t pitch,
     const MlirKVCacheElement *element, MlirKVCachePlace *place);
+/// Bytes of a page that belong together.
+typedef struct {
+  /// What they hold; those of a whole layer of a side, where not in a pool of
+  /// scales: values, and all else that lies there.
+  MlirKVCachePool pool;
+  /// Whose they are; keys where keys and values lie side by side.
+  MlirKVCacheSide side;
+  /// Whether they are a layer in which keys and values lie side by side.
+  bool isBothSides;
+  /// The layer.
+  int64_t layer;
+  /// Of a token: the head, and the number of a scale in it.
+  int64_t head, scale;
+  /// Bytes from the start of the page, and their number.
+  int64_t offset, bytes;
+} MlirKVCacheStretch;
+/// Is told of a stretch; the pointer is valid during the call.
+typedef void (*MlirKVCacheStretchCallback)(const MlirKVCacheStretch *stretch,
+                                           void *userData);
+/// Gives each layer of each side of a page of the pool of values or of scales,
+/// in the order of addresses. What lies behind the last one, up to
+/// mlirKVCacheLayoutGetPageBytes, is padding.
+MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheLayoutVisitLayers(
+    MlirAttribute layout, int64_t layers, MlirKVCachePool pool,
+    MlirKVCacheStretchCallback callback, void *userData);
+/// Gives the values, the tail and each scale of all heads of the token in
+/// `slot`, in a layer of a side.
+MLIR_CAPI_EXPORTED MlirLogicalResult mlirKVCacheLayoutVisitToken(
+    MlirAttribute layout, int64_t layers, MlirKVCacheSide side, int64_t layer,
+    int64_t slot, MlirKVCacheStretchCallback callback, void *userData);
 /// Gives a text for people: what lies where in a page, strides, padding.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 mlirKVCacheLayoutExplain(MlirAttribute layout, int64_t layers,

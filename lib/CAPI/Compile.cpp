@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Config/llvm-config.h"
 #include <mutex>
@@ -51,6 +52,16 @@ void mlirKVCacheRegisterAllDialects(MlirDialectRegistry registry) {
 void mlirKVCacheRegisterAllPasses(void) {
   static std::once_flag once;
   std::call_once(once, [] { kvcache::registerAllPasses(); });
+}
+
+MlirModule mlirKVCacheModuleCreateParse(MlirContext context,
+                                        MlirStringRef source,
+                                        MlirStringRef name) {
+  if (!context.ptr)
+    return {};
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
+      unwrap(source), ParserConfig(unwrap(context)), unwrap(name));
+  return wrap(module.release());
 }
 
 MlirKVCacheToPTXOptions mlirKVCacheToPTXOptionsDefault(void) {
@@ -85,7 +96,26 @@ toOptions(MLIRContext *context, const MlirKVCacheToPTXOptions *given) {
   options.toolkit = unwrap(given->toolkit).str();
   options.instrument = given->instrument;
   options.lineInfo = given->lineInfo;
+  options.threads = given->threads;
+  options.chunks = given->chunks;
+  options.blocksPerSM = given->blocksPerSM;
+  options.maxBlocks = given->maxBlocks;
   return options;
+}
+
+/// Reports a pass manager that cannot hold passes on modules; MLIR ends the
+/// process where one is added.
+static LogicalResult checkAnchor(MLIRContext *context,
+                                 const OpPassManager &manager,
+                                 StringRef pipeline) {
+  StringRef anchor = manager.getOpAnchorName();
+  if (anchor == ModuleOp::getOperationName() ||
+      anchor == OpPassManager::getAnyOpAnchorName())
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << "expected a pass manager of '" << ModuleOp::getOperationName()
+         << "' for the pipeline " << pipeline << ", got one of '" << anchor
+         << "'";
 }
 
 MlirLogicalResult
@@ -95,15 +125,21 @@ mlirKVCacheAddToPTXPipeline(MlirContext context, MlirOpPassManager manager,
     return mlirLogicalResultFailure();
   FailureOr<KVCacheToPTXOptions> converted =
       toOptions(unwrap(context), options);
-  if (failed(converted))
+  if (failed(converted) ||
+      failed(checkAnchor(unwrap(context), *unwrap(manager), "kvcache-to-ptx")))
     return mlirLogicalResultFailure();
   buildKVCacheToPTXPipeline(*unwrap(manager), *converted);
   return mlirLogicalResultSuccess();
 }
 
-void mlirKVCacheAddHostToLLVMPipeline(MlirOpPassManager manager) {
-  if (manager.ptr)
-    buildKVCacheHostPipeline(*unwrap(manager));
+MlirLogicalResult mlirKVCacheAddHostToLLVMPipeline(MlirContext context,
+                                                   MlirOpPassManager manager) {
+  if (!context.ptr || !manager.ptr ||
+      failed(checkAnchor(unwrap(context), *unwrap(manager),
+                         "kvcache-host-to-llvm")))
+    return mlirLogicalResultFailure();
+  buildKVCacheHostPipeline(*unwrap(manager));
+  return mlirLogicalResultSuccess();
 }
 
 MlirKVCacheCompiled mlirKVCacheCompile(MlirModule module,

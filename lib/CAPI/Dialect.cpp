@@ -62,6 +62,12 @@ MlirAttribute mlirKVCacheLayoutAttrGet(MlirContext context,
     emit() << "expected a dtype in a layout, got none";
     return {};
   }
+  for (MlirType given : {layout->dtype, layout->scaleDtype, layout->ropeDtype})
+    if (given.ptr && unwrap(given).getContext() != ctx) {
+      emit() << "expected element types of the layout's own context, got one "
+                "of another";
+      return {};
+    }
   std::optional<Placement> placement = symbolizePlacement(layout->placement);
   std::optional<Order> order = symbolizeOrder(layout->order);
   std::optional<ScaleSwizzle> swizzle = symbolizeScaleSwizzle(layout->swizzle);

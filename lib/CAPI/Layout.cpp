@@ -124,6 +124,80 @@ mlirKVCacheLayoutGetScalePlace(MlirAttribute layout, int64_t layers,
   return getPlace(layout, layers, pitch, /*ofScale=*/true, element, place);
 }
 
+MlirLogicalResult mlirKVCacheLayoutVisitLayers(
+    MlirAttribute attribute, int64_t layers, MlirKVCachePool pool,
+    MlirKVCacheStretchCallback callback, void *userData) {
+  LayoutAttr layout = toLayout(attribute);
+  if (!isMemRef(layout, pool) || !callback ||
+      failed(LayoutMap::get(layout, layers, errorsOf(layout))))
+    return mlirLogicalResultFailure();
+  PoolLayout shape = PoolLayout::get(layout, static_cast<Pool>(pool));
+  MlirKVCacheStretch stretch = {};
+  stretch.pool = pool;
+  stretch.isBothSides = shape.sideBytes != 0;
+  stretch.bytes = shape.layerBytes;
+  for (int64_t side = 0; side < shape.sides; ++side)
+    for (int64_t layer = 0; layer < layers; ++layer) {
+      stretch.side = static_cast<MlirKVCacheSide>(side);
+      stretch.layer = layer;
+      callback(&stretch, userData);
+      stretch.offset += stretch.bytes;
+    }
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult
+mlirKVCacheLayoutVisitToken(MlirAttribute attribute, int64_t layers,
+                            MlirKVCacheSide side, int64_t layer, int64_t slot,
+                            MlirKVCacheStretchCallback callback,
+                            void *userData) {
+  LayoutAttr layout = toLayout(attribute);
+  if (!layout || !callback)
+    return mlirLogicalResultFailure();
+  auto emit = errorsOf(layout);
+  FailureOr<LayoutMap> map = LayoutMap::get(layout, layers, emit);
+  if (failed(map))
+    return mlirLogicalResultFailure();
+  ElementIndex index;
+  index.side = static_cast<Side>(side);
+  index.layer = layer;
+  index.slot = slot;
+  MlirKVCacheStretch stretch = {};
+  stretch.side = side;
+  stretch.layer = layer;
+  // The elements of a pool from `dim` on, `bytes` of them, or one scale.
+  auto visit = [&](Pool pool, int64_t dim, int64_t bytes) -> LogicalResult {
+    index.dim = dim;
+    FailureOr<ElementPlace> place = pool == Pool::scales
+                                        ? map->getScale(index, emit)
+                                        : map->getElement(index, emit);
+    if (failed(place))
+      return failure();
+    stretch.pool = static_cast<MlirKVCachePool>(pool);
+    stretch.offset = place->offset;
+    stretch.bytes = bytes;
+    callback(&stretch, userData);
+    return success();
+  };
+  auto rowBytes = [&](Pool pool) {
+    PoolLayout shape = PoolLayout::get(layout, pool);
+    return shape.inner * shape.storageBytes;
+  };
+  for (index.head = 0; index.head < layout.getNumHeads(); ++index.head) {
+    stretch.head = index.head;
+    stretch.scale = 0;
+    if (failed(visit(Pool::values, 0, rowBytes(Pool::values))) ||
+        (layout.getRope() && failed(visit(Pool::tail, layout.getQuantizedSize(),
+                                          rowBytes(Pool::tail)))))
+      return mlirLogicalResultFailure();
+    for (; stretch.scale < layout.getScaleSlots(); ++stretch.scale)
+      if (failed(visit(Pool::scales, stretch.scale * layout.getGranularity(),
+                       PoolLayout::get(layout, Pool::scales).storageBytes)))
+        return mlirLogicalResultFailure();
+  }
+  return mlirLogicalResultSuccess();
+}
+
 MlirLogicalResult mlirKVCacheLayoutExplain(MlirAttribute attribute,
                                            int64_t layers,
                                            MlirStringCallback callback,

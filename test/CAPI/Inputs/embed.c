@@ -146,6 +146,15 @@ static void compile(MlirContext context) {
         NULL);
   mlirKVCacheCompiledDestroy(compiled);
 
+  options.chips = mlirStringRefCreateFromCString("sm_80");
+  options.threads = 64;
+  compiled = mlirKVCacheCompile(module, &options);
+  // CHECK: .maxntid 64
+  print(mlirKVCacheCompiledLookup(compiled, mlirStringRefCreateFromCString(
+                                                "gather_gather.sm_80.ptx")),
+        NULL);
+  mlirKVCacheCompiledDestroy(compiled);
+
   manager = mlirPassManagerCreate(context);
   // CHECK: pipeline 1 1
   printf("\npipeline %d",
