@@ -5,6 +5,12 @@
 // RUN: kvcache-opt %t.mlirbc | diff - %S/Inputs/bytecode-v1.txt
 // RUN: kvcache-opt %S/Inputs/bytecode-v1.mlirbc | diff - %S/Inputs/bytecode-v1.txt
 //
+// What a later version wrote (the first file, with another version's number in it)
+// is refused, and not half read.
+// RUN: not kvcache-opt %S/Inputs/bytecode-newer.mlirbc 2>&1 | FileCheck %s --check-prefix=NEWER
+// NEWER: error: expected bytecode of the kvcache dialect of version 1 to 1, got 2; use a newer kvcache
+// NEWER-NOT: func.func
+//
 // The encoding is ours, not text.
 // RUN: not grep -q page_size %t.mlirbc
 

@@ -53,6 +53,14 @@ def KVCache_Dialect : Dialect {
     identifier, once in a function. `kvcache.host_array`, a unit attribute, says
     that the argument is memory of the host, from which the function reads
     integers before it launches: a memref of static shape and strides.
+
+    **Versions.** Bytecode says the version of the dialect that wrote it; all
+    versions up to the tool's own are read, later ones are refused. Text has no
+    version: it is the newest.
+
+    | version | kvcache | what changed |
+    |---|---|---|
+    | 1 | 0.1.0 | First: an encoding of `#kvcache.layout` and of the types `collection`, `cache`, `mha_operand` and `scales_mha_operand`. A layout is written with all of its parameters, those with default values too. `#kvcache.tuning`, `quantization`, `rotation`, `norm` and the operations are in MLIR's own form (text of the attributes; properties by name), and may change without a version of their own until 1.0. |
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect",
