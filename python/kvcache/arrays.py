@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from .errors import ArgumentError
 
 @dataclasses.dataclass
 class ArrayView:
-    """Where an array lies. `strides` count elements; `device` is "cpu" or "cuda".
-    `owner` keeps the memory alive."""
+    """Where an array lies. `strides` count elements; `device` is "cpu" or "cuda", and
+    `ordinal` the GPU's number where the array says it. `ready` is the stream whose work
+    fills the array and must be waited for, as a CUstream's number; None where there is
+    none. `owner` keeps the memory alive."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -27,6 +29,8 @@ class ArrayView:
     device: str
     owner: Any
     writeable: bool = True
+    ordinal: Optional[int] = None
+    ready: Optional[int] = None
 
     def extent(self) -> tuple[int, int]:
         """The addresses from the first byte to behind the last one."""
@@ -51,14 +55,21 @@ def _check_order(dtype: np.dtype, name: str) -> None:
                             f"{dtype.str}; use array.astype(dtype.newbyteorder('='))")
 
 
+def _elements(strides, item: int, name: str) -> tuple[int, ...]:
+    """Strides in elements, from those in bytes."""
+    if any(stride % item for stride in strides):
+        raise ArgumentError(f"'{name}': expected strides of whole elements of {item} bytes, got "
+                            f"{tuple(strides)} bytes")
+    return tuple(stride // item for stride in strides)
+
+
 def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
     item = array.dtype.itemsize
     _check_order(array.dtype, name)
-    if any(stride % item for stride in array.strides):
-        raise ArgumentError(f"'{name}': expected strides of whole elements of {item} "
-                            f"bytes, got {array.strides} bytes")
-    return ArrayView(array.ctypes.data, array.shape,
-                     tuple(stride // item for stride in array.strides),
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(f"'{name}': expected an array without a mask, got a masked one; use "
+                            "array.filled()")
+    return ArrayView(array.ctypes.data, array.shape, _elements(array.strides, item, name),
                      dtypes.name_of(array.dtype), item, "cpu", array,
                      bool(array.flags.writeable))
 
@@ -67,11 +78,17 @@ def _from_cuda_interface(array, name: str) -> ArrayView:
     facts = array.__cuda_array_interface__
     dtype = np.dtype(facts["typestr"])
     _check_order(dtype, name)
-    strides = facts.get("strides")
-    strides = tuple(s // dtype.itemsize for s in strides) if strides else _packed(facts["shape"])
+    if facts.get("mask") is not None:
+        raise ArgumentError(f"'{name}': expected an array without a mask, got a masked one")
+    stream = facts.get("stream")
+    if stream is not None and (not isinstance(stream, int) or stream < 1):
+        raise ArgumentError(f"'{name}': expected a stream of at least 1 in "
+                            f"__cuda_array_interface__, got {stream!r}")
+    shape, strides = tuple(facts["shape"]), facts.get("strides")
+    strides = _packed(shape) if strides is None else _elements(strides, dtype.itemsize, name)
     pointer, readonly = facts["data"]
-    return ArrayView(pointer or 0, tuple(facts["shape"]), strides, dtypes.name_of(dtype),
-                     dtype.itemsize, "cuda", array, not readonly)
+    return ArrayView(pointer or 0, shape, strides, dtypes.name_of(dtype), dtype.itemsize, "cuda",
+                     array, not readonly, ready=stream)
 
 
 def _from_torch(tensor, name: str) -> ArrayView:
@@ -80,7 +97,7 @@ def _from_torch(tensor, name: str) -> ArrayView:
                             f"{tensor.device.type}")
     seen = ArrayView(tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
                      dtypes.name_of(tensor.dtype), tensor.element_size(),
-                     tensor.device.type, tensor)
+                     tensor.device.type, tensor, ordinal=tensor.device.index)
     low, high = seen.extent()
     behind = tensor.untyped_storage().nbytes() - tensor.storage_offset() * seen.bytes
     if high - low > behind:  # Its storage was freed or made smaller.
@@ -103,10 +120,17 @@ _DLPACK_TYPES = {(0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
                  (1, 8): "ui8", (1, 16): "ui16", (1, 32): "ui32", (1, 64): "ui64",
                  (2, 16): "f16", (2, 32): "f32", (2, 64): "f64", (4, 16): "bf16",
                  (10, 8): "f8E4M3FN", (12, 8): "f8E5M2", (14, 8): "f8E8M0FNU"}
+_DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
-def _from_dlpack(array, name: str) -> ArrayView:
-    capsule = array.__dlpack__()
+def _from_dlpack(array, name: str, stream: Optional[int]) -> ArrayView:
+    where = array.__dlpack_device__() if hasattr(array, "__dlpack_device__") else (1, 0)
+    if int(where[0]) in _DLPACK_CUDA:
+        # The array's library makes what fills it come before the stream's later work;
+        # -1: nobody looks inside.
+        capsule = array.__dlpack__(stream=-1 if stream is None else stream or 1)
+    else:
+        capsule = array.__dlpack__()
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     tensor = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
@@ -120,44 +144,62 @@ def _from_dlpack(array, name: str) -> ArrayView:
     strides = (tuple(tensor.strides[i] for i in range(tensor.ndim))
                if tensor.strides else _packed(shape))
     return ArrayView((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype,
-                     tensor.bits // 8, device, (array, capsule))
+                     tensor.bits // 8, device, (array, capsule),
+                     ordinal=tensor.device_id if tensor.device_type == 2 else None)
 
 
-def view(array, name: str = "array") -> ArrayView:
+def view(array, name: str = "array", stream: Optional[int] = None) -> ArrayView:
     """The view of an array of any library with `__array_interface__`,
-    `__cuda_array_interface__`, `data_ptr` (torch) or `__dlpack__`. Raises
-    ArgumentError for anything else."""
+    `__cuda_array_interface__`, `data_ptr` (torch) or `__dlpack__`. Work on a GPU's array
+    goes into `stream` (a CUstream's number), for which DLPack makes the array ready; None
+    where only its shape is looked at. Raises ArgumentError for anything else."""
     if isinstance(array, ArrayView):
         return array
     try:
         if isinstance(array, np.ndarray):
-            return _from_numpy(array, name)
-        if hasattr(array, "data_ptr") and hasattr(array, "element_size"):
-            return _from_torch(array, name)
-        if hasattr(array, "__cuda_array_interface__"):
-            return _from_cuda_interface(array, name)
-        if hasattr(array, "__dlpack__"):
-            return _from_dlpack(array, name)
+            seen = _from_numpy(array, name)
+        elif hasattr(array, "data_ptr") and hasattr(array, "element_size"):
+            seen = _from_torch(array, name)
+        elif hasattr(array, "__cuda_array_interface__"):
+            seen = _from_cuda_interface(array, name)
+        elif hasattr(array, "__dlpack__"):
+            seen = _from_dlpack(array, name, stream)
+        elif hasattr(array, "__array_interface__"):
+            seen = _from_numpy(np.asarray(array), name)
+        else:
+            raise ArgumentError(f"'{name}': expected an array (NumPy, DLPack, "
+                                f"__cuda_array_interface__), got {type(array).__name__}")
+        low, high = seen.extent()
+        if any(size < 0 for size in seen.shape) or low < 0 or high > 2**64:
+            raise ArgumentError(f"'{name}': expected an array inside of the address space, got "
+                                f"shape {seen.shape} at {seen.pointer:#x}")
+        return seen
     except ArgumentError:
         raise
     except Exception as error:  # A freed or foreign array, in its library's words.
         text = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
         raise ArgumentError(f"'{name}': {text}") from error
-    raise ArgumentError(f"'{name}': expected an array (NumPy, DLPack, "
-                        f"__cuda_array_interface__), got {type(array).__name__}")
 
 
 def as_numpy(array, name: str = "array") -> np.ndarray:
     """A NumPy array of the same memory, which lies on the host. Raises ArgumentError
-    otherwise."""
+    otherwise, and for memory that is no longer there."""
+    from . import runtime
+
     seen = view(array, name)
-    if isinstance(seen.owner, np.ndarray):
-        return seen.owner
     if seen.device != "cpu":
         raise ArgumentError(f"'{name}': expected an array in host memory, got one on a GPU")
-    dtype = dtypes.to_numpy(seen.dtype)
     low, high = seen.extent()
-    if low == high or not low:
+    if high > low:
+        if not seen.pointer:
+            raise ArgumentError(f"'{name}': expected memory, got a null pointer")
+        if not runtime.is_host_memory(low, high):
+            raise ArgumentError(f"'{name}': expected {high - low} bytes of memory at {low:#x}, got "
+                                "some that is not mapped; was it freed?")
+    if isinstance(seen.owner, np.ndarray):
+        return seen.owner
+    dtype = dtypes.to_numpy(seen.dtype)
+    if low == high:
         return np.empty(seen.shape, dtype)
     memory = (ctypes.c_char * (high - low)).from_address(low)
     memory._owner = seen.owner  # Lives as long as what looks at it.

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-import base64
+import contextlib
+import functools
 import inspect
 import json
+import numbers
 import os
 import pathlib
 import re
@@ -14,7 +16,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from . import arrays, diskcache, runtime
+from . import arrays, diskcache, ending, runtime
 from .errors import ArgumentError, CompileError, Diagnostic
 from .kernels import KERNELS, OwnProgram
 from .layout import Layout, Pool
@@ -86,21 +88,23 @@ class Kernel:
         ("memcheck,racecheck", "all"), which raise CheckError; `count` leaves counters
         in `counters`. Arguments are the host function's by name, and what the
         kernel's documentation says."""
-        bound, result = self.program.prepare(pool, arguments)
-        values, memory = self._record.bind(bound)
-        devices = {view.device for view, fact in
-                   zip(memory, (a for a in self._record.arguments if a["kind"] == "tensor"
-                                and a["dtype"] != "pointer")) if fact["used"]}
+        handle = _handle(stream)
+        if tool is not None and not isinstance(tool, str):
+            raise ArgumentError(f"expected tools as a string, got {type(tool).__name__}")
+        bound, result = self.program.prepare(pool, arguments, self._record.uses)
+        values, memory = self._record.bind(bound, handle)
+        devices = {view.device for view in memory.values()}
         if len(devices) > 1:
             raise ArgumentError("expected all arrays on one device, got some on the CPU and some "
                                 "on a GPU")
         if "cuda" in devices:
-            self._run_cuda(values, stream, tool, count)
+            self._run_cuda(values, memory, handle, tool, count)
         else:
-            self._run_simulator(values, [view for view in memory if view.pointer], tool, count)
+            self._run_simulator(values, [view for view in memory.values() if view.pointer], tool,
+                                count)
         return result
 
-    def _run_cuda(self, values, stream, tool, count):
+    def _run_cuda(self, values, memory, stream, tool, count):
         from . import cuda
 
         if tool or count:
@@ -109,8 +113,7 @@ class Kernel:
         if self._record.workspace_bytes(values):
             raise ArgumentError("expected a kernel without workspace on a GPU, got one that "
                                 "needs it; pass it as an argument")
-        stream = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream)) or 0
-        cuda.run(self.modules, self._record.launches(values), int(stream))
+        cuda.run(self.modules, self._record.launches(values), memory, stream)
 
     def _run_simulator(self, values, memory, tool, count):
         size = self._record.workspace_bytes(values)
@@ -120,15 +123,13 @@ class Kernel:
             address = block.ctypes.data + (-block.ctypes.data % 256)
             memory = [*memory, arrays.view(block)]
         launches = self._record.launches(values, address)
-        if not tool and not count:
+        if tool is None and not count:
             runtime.run(self.modules, launches, memory)
             return
-        if tool is not None and not isinstance(tool, str):
-            raise ArgumentError(f"expected tools as a string, got {type(tool).__name__}")
-        for one in (tool or "all").split(","):
+        for one in ("all" if tool is None else tool).split(","):
             if one.strip() not in _TOOLS:
                 raise ArgumentError(f"expected tools of {', '.join(_TOOLS)}, got {one.strip()!r}")
-        device = runtime.Simulator(KVCACHE_SIM_TOOL=tool or "none",
+        device = runtime.Simulator(KVCACHE_SIM_TOOL="none" if tool is None else tool,
                                    KVCACHE_SIM_COUNT="1" if count else "0")
         try:
             try:
@@ -141,6 +142,23 @@ class Kernel:
             device.close()
 
 
+def _handle(stream: Any) -> int:
+    """The number of a stream: a CUstream, or an object of torch, cupy or CUDA Python
+    that has one."""
+    if stream is None:
+        return 0
+    given = stream
+    if hasattr(stream, "__cuda_stream__"):
+        given = stream.__cuda_stream__()[1]
+    else:
+        given = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))
+    if isinstance(given, bool) or not isinstance(given, numbers.Integral) or \
+            not 0 <= given < 2**64:
+        raise ArgumentError("'stream': expected a CUstream as a number, or an object with "
+                            f"cuda_stream, ptr or __cuda_stream__, got {stream!r:.80}")
+    return int(given)
+
+
 def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
             opt_level: int = 2, instrument: bool = False, line_info: bool = False,
             function: Optional[str] = None, dump: Optional[os.PathLike] = None,
@@ -151,32 +169,41 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
     `options` (docs/python.md), or the text of a program or a module of kvcache.ir,
     of which `function` is called. `instrument` checks lookups at run time,
     `line_info` writes the program's lines into the PTX. `dump`, or
-    KVCACHE_DUMP_IR, is a folder that gets the IR after each pass.
+    KVCACHE_DUMP_IR, is a folder that gets the IR after each pass, in a folder for each
+    kernel, called by its name and the start of its key.
 
     Compiled kernels are kept on disk (KVCACHE_CACHE_DIR; empty: not at all), keyed
     by program, chip, options and version; `cache=False` compiles anew. Raises
     CompileError with diagnostics, or ValueError for options that are none.
     """
-    for name, value, kind in (("chip", chip, str), ("opt_level", opt_level, int)):
-        if not isinstance(value, kind):
-            raise ValueError(f"expected {name} to be of type {kind.__name__}, got {value!r}")
-    if not 0 <= opt_level <= 3:
-        raise ValueError(f"expected an opt_level of 0 to 3, got {opt_level}")
+    _check_chip(chip)
+    if isinstance(opt_level, bool) or opt_level not in range(4):
+        raise ValueError(f"expected an opt_level of 0 to 3, got {opt_level!r}")
+    for name, value in (("instrument", instrument), ("line_info", line_info), ("cache", cache)):
+        if not isinstance(value, bool):
+            raise ValueError(f"expected {name} to be True or False, got {value!r}")
+    if function is not None and not isinstance(function, str):
+        raise ValueError(f"expected function to be a name, got {function!r}")
+    if dump is not None and not isinstance(dump, (str, os.PathLike)):
+        raise ValueError(f"expected dump to be a folder's path, got {dump!r}")
     program = _program(kernel, layout, options)
     dump = dump or os.environ.get("KVCACHE_DUMP_IR") or None
     settings = dict(opt_level=opt_level, instrument=instrument, line_info=line_info)
     name = diskcache.key(program.text, chip, json.dumps(settings, sort_keys=True), _version())
-    files = None
-    if cache and not dump:
-        entry = diskcache.load(name)
-        if entry:
-            files = {n: base64.b64decode(content) for n, content in entry.items()}
+    files = diskcache.load(name) if cache and not dump else None
     if files is None:
-        files = _compile(program.text, chip, settings, dump)
+        where = pathlib.Path(dump) / f"{program.name}-{name[:12]}" if dump else None
+        files = _compile(program, chip, settings, where)
         if cache:
-            diskcache.store(name, {n: base64.b64encode(content).decode()
-                                   for n, content in files.items()})
+            diskcache.store(name, files)
     return Kernel(program, chip, files, function or _function_of(files), name)
+
+
+def _check_chip(chip) -> None:
+    if not isinstance(chip, str) or not re.fullmatch(r"sm_[0-9]+[af]?", chip):
+        several = isinstance(chip, str) and re.fullmatch(r"sm_[\w, ]+", chip) and "," in chip
+        raise ValueError(f"expected one chip, such as sm_90a, got {chip!r}"
+                         + ("; compile once for each chip" if several else ""))
 
 
 def _program(kernel, layout, options):
@@ -195,6 +222,7 @@ def _program(kernel, layout, options):
         positional = [layout] if takes_layout else []
         try:
             inspect.signature(make).bind(*positional, **options)
+            _check_flags(make, options)
             return make(*positional, **options)
         except (TypeError, MLIRError) as error:
             raise ValueError(f"kernel '{kernel}': {error}") from None
@@ -204,7 +232,19 @@ def _program(kernel, layout, options):
     if not isinstance(kernel, (str, Module, Operation)):
         raise ValueError("expected a kernel's name, the text of a program or a module, got "
                          f"{type(kernel).__name__}")
-    return OwnProgram("program", str(kernel))
+    if isinstance(kernel, Module):
+        kernel = kernel.operation
+    # The places that operations come from go along.
+    return OwnProgram("program", kernel if isinstance(kernel, str) else
+                      kernel.get_asm(enable_debug_info=True))
+
+
+def _check_flags(make, options) -> None:
+    for name, parameter in inspect.signature(make).parameters.items():
+        value = options.get(name, False)
+        if parameter.annotation in ("bool", bool) and not isinstance(value, bool):
+            raise ValueError(f"kernel '{make.__name__}': expected {name} to be True or False, got "
+                             f"{value!r}")
 
 
 def _function_of(files) -> str:
@@ -215,62 +255,57 @@ def _function_of(files) -> str:
     return functions[0]
 
 
+@functools.lru_cache(maxsize=None)
 def _version() -> str:
-    """Of what compiles: a library that was built again is another one."""
+    """Of what compiles: a library of kvcache, LLVM or MLIR that was built again is
+    another one."""
+    from ._mlir_libs import _kvcacheCompiler as compiler
+
     folder = pathlib.Path(__file__).parent / "_mlir_libs"
-    facts = [(p.name, p.stat().st_size, p.stat().st_mtime_ns)
-             for p in sorted(folder.glob("libKVCache*.so*"))]
-    return json.dumps(facts)
+    libraries = set(folder.glob("libKVCache*.so*"))
+    try:
+        for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+            path = pathlib.Path(line.partition("/")[2] and "/" + line.partition("/")[2])
+            if re.match(r"lib(KVCache|LLVM|MLIR)", path.name):
+                libraries.add(path)
+    except OSError:
+        pass
+    facts = []
+    for path in sorted({path.resolve() for path in libraries if path.exists()}):
+        status = path.stat()
+        facts.append((path.name, status.st_size, status.st_mtime_ns))
+    return json.dumps([compiler.version(), compiler.llvm_version(), facts])
 
 
-def _compile(text: str, chip: str, settings: dict, dump) -> dict[str, bytes]:
+def _compile(program, chip: str, settings: dict, dump) -> dict[str, bytes]:
     from . import ir
     from ._mlir_libs import _kvcacheCompiler
 
-    with ir.Context(load_on_create_dialects=[]) as context:
+    with ir.Context(load_on_create_dialects=[]) as context, contextlib.ExitStack() as stack:
         said: list[Diagnostic] = []
 
         def listen(diagnostic) -> bool:
             said.append(_diagnostic(diagnostic))
             return True
 
-        handler = context.attach_diagnostic_handler(listen)
-        try:
-            try:
-                module = ir.Module.parse(text, context)
-            except ir.MLIRError as error:
-                raise CompileError([_diagnostic_info(d) for d in error.error_diagnostics]
-                                   or said) from None
-            if dump:
-                return _compile_dumped(ir, module, chip, settings, dump, said)
-            files = _kvcacheCompiler.compile(module, chip, **settings)
-            if files is None:
-                raise CompileError([d for d in said if d.severity == "error"] or said)
-            return files
-        finally:
-            handler.detach()
-
-
-def _compile_dumped(ir, module, chip, settings, dump, said):
-    """The same by a pass manager of Python's, with the IR after each pass."""
-    from .passmanager import PassManager
-
-    context = module.context
-    context.enable_multithreading(False)
-    with tempfile.TemporaryDirectory() as output:
-        manager = PassManager.parse(
-            f"builtin.module(kvcache-to-ptx{{chip={chip} output={output} "
-            f"opt-level={settings['opt_level']} instrument={str(settings['instrument']).lower()} "
-            f"line-info={str(settings['line_info']).lower()}}})", context)
-        pathlib.Path(dump).mkdir(parents=True, exist_ok=True)
-        manager.enable_ir_printing(print_before_all=False, print_after_all=True,
-                                   tree_printing_dir_path=str(dump))
-        try:
-            manager.run(module.operation)
-        except ir.MLIRError as error:
-            raise CompileError([_diagnostic_info(d) for d in error.error_diagnostics]
-                               or said) from None
-        return {path.name: path.read_bytes() for path in pathlib.Path(output).iterdir()}
+        stack.callback(context.attach_diagnostic_handler(listen).detach)
+        module = _kvcacheCompiler.parse(program.text, f"<{program.name}>", context)
+        if module is None:
+            raise CompileError(said)
+        folders = {}
+        if dump:
+            context.enable_multithreading(False)  # What printing asks for.
+            dump.mkdir(parents=True, exist_ok=True)
+            folders = dict(dump=str(dump),
+                           output=stack.enter_context(tempfile.TemporaryDirectory()))
+        with ending.awaited():
+            files = _kvcacheCompiler.compile(module, chip, **settings, **folders)
+        if files is None:
+            raise CompileError([d for d in said if d.severity == "error"] or said)
+        if dump:
+            files = {path.name: path.read_bytes()
+                     for path in pathlib.Path(folders["output"]).iterdir()}
+        return files
 
 
 def _place(location) -> str:
@@ -284,7 +319,3 @@ def _diagnostic(diagnostic) -> Diagnostic:
     return Diagnostic(severity, diagnostic.message, _place(diagnostic.location),
                       tuple(_diagnostic(note) for note in diagnostic.notes
                             if not note.message.startswith("see current operation:")))
-
-
-def _diagnostic_info(info) -> Diagnostic:
-    return _diagnostic(info)

@@ -32,6 +32,9 @@ class CompileError(Error):
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(map(str, self.diagnostics)) or "compilation failed")
 
+    def __reduce__(self):  # An exception is made again from its text alone, else.
+        return type(self), (self.diagnostics,)
+
 
 class ArgumentError(Error, ValueError):
     """An argument of a kernel call that does not fit; names argument and numbers."""
@@ -47,3 +50,6 @@ class CheckError(LaunchError):
     def __init__(self, text, reports):
         self.reports = reports
         super().__init__(text)
+
+    def __reduce__(self):
+        return type(self), (str(self), self.reports)

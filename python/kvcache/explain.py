@@ -7,15 +7,25 @@ import html
 
 _COLOURS = {"values": "#4c78a8", "scales": "#f58518", "tail": "#54a24b", "padding": "#e8e8e8"}
 _WIDTH, _HEIGHT, _LEFT = 760, 22, 150
+_POOLS, _SIDES = ("values", "scales", "tail"), ("key", "value")
+
+
+def _name(one) -> str:
+    """What a stretch of a token is."""
+    what = {0: "values", 1: f"scale {one['scale']}", 2: "tail"}[one["pool"]]
+    return f"{what} of head {one['head']}"
 
 
 class Explanation(str):
-    """The text; `svg()` draws a layer of a side as bars of bytes."""
+    """The text; `svg()` draws a page, and the token in `slot` of it, as bars of bytes."""
 
-    def __new__(cls, layout, layers, text):
+    def __new__(cls, layout, layers, text, slot=0):
         self = super().__new__(cls, text)
-        self.layout, self.layers = layout, layers
+        self.layout, self.layers, self.slot = layout, layers, slot
         return self
+
+    def __getnewargs__(self):
+        return self.layout, self.layers, str(self), self.slot
 
     def _repr_svg_(self):
         return self.svg()
@@ -23,61 +33,43 @@ class Explanation(str):
     def __repr__(self):
         return str(self)
 
-    def _pieces(self):
-        """(pool, row, [(what, first byte, bytes)]): all sides and layers of a page, and
-        the first token's heads of a layer."""
-        layout, layers = self.layout, self.layers
-        for pool in ("values", "scales") if layout.has_scales_pool else ("values",):
-            page = layout.page_bytes(layers, pool)
-            kind = "scales" if pool == "scales" else "values"
-            starts = []
-            for side in ("key", "value")[:layout.sides]:
-                for layer in range(layers):
-                    where = dict(layers=layers, block=0, slot=0, head=0, dim=0, layer=layer,
-                                 side=side)
-                    place = (layout.scale_place if pool == "scales" else layout.place)(**where)
-                    starts.append((f"{side}s of layer {layer}", place.offset))
-            rows = [(name, start, max(1, page // max(1, len(starts)))) for name, start in starts]
-            yield pool, "page", [(kind, name, s, n) for name, s, n in rows], page
-            yield pool, "first token", *self._token(pool)
-
-    def _token(self, pool):
-        layout, layers = self.layout, self.layers
-        pieces = []
-        for head in range(min(layout.heads, 8)):
-            where = dict(layers=layers, block=0, slot=0, head=head, layer=0)
-            tail = layout.rope[1] if layout.rope else 0
-            last = layout.head_size - tail - 1
-            if pool == "values":
-                first, end = layout.place(dim=0, **where), layout.place(dim=last, **where)
-                pieces.append(("values", f"values of head {head}", first.offset,
-                               end.offset + end.bytes - first.offset))
-            if tail:
-                first = layout.place(dim=last + 1, **where)
-                pieces.append(("tail", f"tail of head {head}", first.offset, first.bytes * tail))
-            if layout.scales and (pool == "scales") == layout.has_scales_pool:
-                for slot in range(layout.scale_slots):
-                    place = layout.scale_place(dim=slot * layout.granularity, **where)
-                    pieces.append(("scales", f"scale {slot} of head {head}", place.offset,
-                                   place.bytes))
-        return pieces, max(start + size for _, _, start, size in pieces)
+    def _bars(self):
+        """(label, first byte, bytes, [(what, name, first byte, bytes)]): pages, then the
+        token of the first layer of each side."""
+        layout = self.layout
+        pools = ("values", "scales") if layout.has_scales_pool else ("values",)
+        for pool in pools:
+            pieces = []
+            for one in layout.attr.layer_map(self.layers, _POOLS.index(pool)):
+                side = "keys and values" if one["side"] is None else f"{_SIDES[one['side']]}s"
+                pieces.append((pool, f"{side} of layer {one['layer']}", one["offset"],
+                               one["bytes"]))
+            yield f"page of {pool}", 0, layout.page_bytes(self.layers, pool), pieces
+        for side in range(layout.sides):
+            found = layout.attr.token_map(self.layers, side, 0, self.slot)
+            for pool in pools:
+                pieces = [(_POOLS[one["pool"]], _name(one), one["offset"], one["bytes"])
+                          for one in found
+                          if (one["pool"] == 1 and layout.has_scales_pool) == (pool == "scales")]
+                first = min(start for *_, start, _ in pieces)
+                end = max(start + size for *_, start, size in pieces)
+                of = f", {pool}" if len(pools) > 1 else ""
+                yield f"slot {self.slot}, {_SIDES[side]}{of}", first, end - first, pieces
 
     def svg(self) -> str:
-        """A drawing: a page's sides and layers, and below the first token of a layer.
-        Hover for byte offsets."""
+        """A drawing: a page with its sides and layers, and below the token in `slot` in
+        the first layer, with all heads. Hover for byte offsets."""
         rows, top = [], 10
-        for pool, row, pieces, total in self._pieces():
-            label = f"{pool} pool, {row}" if self.layout.has_scales_pool else f"page, {row}"
+        for label, first, total, pieces in self._bars():
             rows.append(f'<text x="4" y="{top + 15}">{html.escape(label)}</text>')
             rows.append(f'<rect x="{_LEFT}" y="{top}" width="{_WIDTH}" height="{_HEIGHT}" '
                         f'fill="{_COLOURS["padding"]}"/>')
             for kind, name, start, size in pieces:
-                x = _LEFT + _WIDTH * start / total
-                width = max(_WIDTH * size / total, 0.5)
+                x = _LEFT + _WIDTH * (start - first) / total
                 title = html.escape(f"{name}: bytes {start} to {start + size}")
-                rows.append(f'<rect x="{x:.2f}" y="{top}" width="{width:.2f}" '
+                rows.append(f'<rect x="{x:.3f}" y="{top}" width="{_WIDTH * size / total:.3f}" '
                             f'height="{_HEIGHT}" fill="{_COLOURS[kind]}" stroke="#fff" '
-                            f'stroke-width="0.5"><title>{title}</title></rect>')
+                            f'stroke-width="0.2"><title>{title}</title></rect>')
             rows.append(f'<text x="{_LEFT + _WIDTH + 6}" y="{top + 15}">{total} bytes</text>')
             top += _HEIGHT + 12
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 120}" '

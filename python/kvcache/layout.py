@@ -28,6 +28,17 @@ def _integer(name: str, value: Any) -> int:
     return int(value)
 
 
+def _choice(name: str, value: Any, known) -> None:
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {value!r}")
+
+
+def _pool(name: Any) -> int:
+    """The number of the pool of `values` or `scales`, or ValueError."""
+    _choice("a pool", name, _POOLS[:2])
+    return _POOLS.index(name)
+
+
 @dataclasses.dataclass(frozen=True)
 class Place:
     """Where an element or a scale lies: `offset` bytes from the start of its pool,
@@ -80,16 +91,26 @@ class Layout:
         choices = {"scales_table": ("shared", "own"), "placement": _PLACEMENTS,
                    "order": _ORDERS, "swizzle": _SWIZZLES}
         for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"expected {name} to be one of {', '.join(known)}, got "
+            _choice(name, getattr(self, name), known)
+        for name in ("mla", "kv_inner"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"expected {name} to be True or False, got "
                                  f"{getattr(self, name)!r}")
+            object.__setattr__(self, name, bool(getattr(self, name)))
         if self.scales and self.granularity is None:
             tail = self.rope[1] if self.rope else 0
             object.__setattr__(self, "granularity", self.head_size - tail)
         if not self.scales and self.granularity is not None:
             raise ValueError(f"expected scales with granularity {self.granularity}, got none; "
                              "add scales='f32' or drop granularity")
+        if not self.scales and self.scales_table == "own":
+            raise ValueError("expected scales with scales_table='own', got none; add scales='f32' "
+                             "or drop scales_table")
         self.attr  # Checks it all.
+
+    def __reduce__(self):  # The attribute belongs to a context of this process.
+        fields = tuple(getattr(self, field.name) for field in dataclasses.fields(self))
+        return type(self), fields
 
     # The IR ------------------------------------------------------------------
 
@@ -148,11 +169,11 @@ class Layout:
 
     def page_bytes(self, layers: int, pool: str = "values") -> int:
         """Bytes of a page, all sides and layers, of the pool of `values` or `scales`."""
-        return self.attr.page_bytes(layers, _POOLS.index(pool))
+        return self.attr.page_bytes(_integer("layers", layers), _pool(pool))
 
     def token_bytes(self, layers: int) -> int:
         """Bytes of all pools that a token takes, the padding of pages apart."""
-        return self.attr.token_bytes(layers)
+        return self.attr.token_bytes(_integer("layers", layers))
 
     # Places -------------------------------------------------------------------
 
@@ -168,8 +189,7 @@ class Layout:
         return self._place(True, layers, block, side, layer, slot, head, dim, pitch)
 
     def _place(self, of_scale, layers, block, side, layer, slot, head, dim, pitch):
-        if side not in _SIDES:
-            raise ValueError(f"expected a side of key or value, got {side!r}")
+        _choice("side", side, _SIDES)
         where = dict(layers=layers, block=block, layer=layer, slot=slot, head=head, dim=dim,
                      pitch=pitch)
         layers, block, layer, slot, head, dim, pitch = (
@@ -185,24 +205,22 @@ class Layout:
         text; a notebook shows a drawing, which `.svg()` gives."""
         from .explain import Explanation
 
-        text = self.attr.explain(layers)
-        if token is not None:
-            def row(blocks):
-                if blocks is None:
-                    return []
-                if not 0 <= (batch or 0) < len(blocks):
-                    raise ValueError(f"expected a batch of 0 to {len(blocks) - 1}, the tables' "
-                                     f"rows, got {batch or 0}")
-                return [int(b) for b in np.asarray(blocks)[batch or 0]]
-
-            text += "\n" + self.attr.explain_token(layers, token, row(table), row(scales_table))
-        return Explanation(self, layers, text)
+        layers = _integer("layers", layers)
+        if token is None and not (batch is None and table is None and scales_table is None):
+            raise ValueError("expected a token with batch and tables, got none; add token=")
+        if token is None:
+            return Explanation(self, layers, self.attr.explain(layers))
+        token, batch = _integer("token", token), _integer("batch", batch or 0)
+        rows = [_row(name, blocks, batch) for name, blocks in
+                (("table", table), ("scales_table", scales_table))]
+        text = self.attr.explain(layers) + "\n" + self.attr.explain_token(layers, token, *rows)
+        return Explanation(self, layers, text, token % self.page_size)
 
     # Pools --------------------------------------------------------------------
 
     def pool_shape(self, num_blocks: int, layers: int, pool: str = "values") -> tuple[int, ...]:
         """Shape of the array of a pool."""
-        shape = list(self.attr.pool_shape(_POOLS.index(pool)))
+        shape = list(self.attr.pool_shape(_pool(pool)))
         if not shape:
             raise ValueError(f"the layout has no pool of {pool}")
         shape[0], shape[2] = num_blocks, layers
@@ -210,7 +228,10 @@ class Layout:
 
     def pool_dtype(self, pool: str = "values") -> str:
         """Element type of that array, as MLIR spells it."""
-        return str(self.attr.pool_type(_POOLS.index(pool)))
+        kind = self.attr.pool_type(_pool(pool))
+        if kind is None:
+            raise ValueError(f"the layout has no pool of {pool}")
+        return str(kind)
 
     def allocate(self, num_blocks: int, layers: int, *,
                  scales_blocks: Optional[int] = None) -> "Pool":
@@ -219,8 +240,11 @@ class Layout:
         def zeros(blocks, pool):
             shape = self.pool_shape(blocks, layers, pool)
             dtype = dtypes.to_numpy(self.pool_dtype(pool))
-            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
             pitch = self.page_bytes(layers, pool)
+            if blocks * pitch >= 2**62:
+                raise ValueError(f"expected a pool of {pool} of less than 2^62 bytes, got {blocks} "
+                                 f"pages of {pitch}")
+            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
             packed = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
             memory = np.zeros(max(size, blocks * pitch) + 256, np.uint8)
             start = -memory.ctypes.data % 256
@@ -234,15 +258,36 @@ class Layout:
         if num_blocks < 0 or layers < 1:
             raise ValueError(f"expected at least 0 blocks and 1 layer, got {num_blocks} and "
                              f"{layers}")
-        scales = None
-        if self.has_scales_pool:
-            scales = zeros(num_blocks if scales_blocks is None else scales_blocks, "scales")
+        if scales_blocks is None:
+            scales_blocks = num_blocks
+        elif not self.has_scales_pool:
+            raise ValueError("expected no scales_blocks; the layout has no pool of scales")
+        if _integer("scales_blocks", scales_blocks) < 0:
+            raise ValueError(f"expected scales_blocks of at least 0, got {scales_blocks}")
+        scales = zeros(scales_blocks, "scales") if self.has_scales_pool else None
         return Pool(self, zeros(num_blocks, "values"), scales)
 
     def wrap(self, blocks, scales=None) -> "Pool":
         """A pool of arrays that are there already (NumPy, torch, jax, cupy, anything
         with DLPack or `__cuda_array_interface__`), not copied."""
         return Pool(self, blocks, scales)
+
+
+def _row(name: str, blocks: Any, batch: int) -> list[int]:
+    """The row of a table `[B, pages]` of block ids; empty where there is no table."""
+    if blocks is None:
+        return []
+    try:
+        table = np.asarray(blocks)
+    except ValueError:  # Rows of several lengths.
+        table = np.empty(0)
+    if table.ndim != 2 or (table.size and table.dtype.kind not in "iu"):
+        raise ValueError(f"expected {name} to be rows of block ids, one for each sequence, got "
+                         f"{blocks!r:.80}")
+    if not 0 <= batch < len(table):
+        raise ValueError(f"expected a batch of 0 to {len(table) - 1}, the rows of {name}, got "
+                         f"{batch}")
+    return [int(block) for block in table[batch]]
 
 
 @functools.lru_cache(maxsize=None)

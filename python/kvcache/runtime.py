@@ -31,9 +31,13 @@ def _library():
         raise LaunchError(f"expected libkvcache_runtime.so in {folder}; install the package again")
     library = ctypes.CDLL(str(found[0]))
     library.kvcacheLastError.restype = ctypes.c_char_p
-    for name in ("kvcacheHostRegister", "kvcacheModuleLoad", "kvcacheMemAlloc"):
-        getattr(library, name).restype = ctypes.c_int
+    library.kvcacheHostIsMapped.argtypes = [_VOID, ctypes.c_uint64]
     return library
+
+
+def is_host_memory(low: int, high: int) -> bool:
+    """Whether the addresses from `low` to before `high` are mapped and can be read."""
+    return bool(_library().kvcacheHostIsMapped(low, high - low))
 
 
 def _check(status: int) -> None:

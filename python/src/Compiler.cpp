@@ -11,6 +11,8 @@
 
 #include "kvcache-c/Compile.h"
 
+#include "mlir-c/Pass.h"
+
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 
@@ -25,6 +27,29 @@ static std::string toString(MlirStringRef text) {
 
 static MlirStringRef toRef(const std::string &text) {
   return mlirStringRefCreate(text.data(), text.size());
+}
+
+/// Compiles with the IR after each pass in the folder `dump`.
+static bool compileDumped(MlirModule module,
+                          const MlirKVCacheToPTXOptions &options,
+                          const std::string &dump) {
+  MlirContext context = mlirModuleGetContext(module);
+  MlirPassManager manager = mlirPassManagerCreate(context);
+  bool done = mlirLogicalResultIsSuccess(mlirKVCacheAddToPTXPipeline(
+      context, mlirPassManagerGetAsOpPassManager(manager), &options));
+  if (done) {
+    MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+    mlirPassManagerEnableIRPrinting(
+        manager, /*printBeforeAll=*/false, /*printAfterAll=*/true,
+        /*printModuleScope=*/false, /*printAfterOnlyOnChange=*/false,
+        /*printAfterOnlyOnFailure=*/false, flags, toRef(dump));
+    mlirOpPrintingFlagsDestroy(flags);
+    nb::gil_scoped_release release;
+    done = mlirLogicalResultIsSuccess(
+        mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module)));
+  }
+  mlirPassManagerDestroy(manager);
+  return done;
 }
 
 NB_MODULE(_kvcacheCompiler, m) {
@@ -44,10 +69,24 @@ NB_MODULE(_kvcacheCompiler, m) {
       "llvm_version", [] { return toString(mlirKVCacheGetLLVMVersion()); },
       "The version of LLVM that kvcache was built with.");
   m.def(
+      "parse",
+      [](const std::string &text, const std::string &name,
+         MlirContext context) -> std::optional<MlirModule> {
+        MlirModule module =
+            mlirKVCacheModuleCreateParse(context, toRef(text), toRef(name));
+        if (mlirModuleIsNull(module))
+          return std::nullopt;
+        return module;
+      },
+      "text"_a, "name"_a, "context"_a,
+      "A module, whose places are called `name`; None where it is none "
+      "(diagnostics of the context say why).");
+  m.def(
       "compile",
       [](MlirModule module, const std::string &chips, const std::string &format,
          unsigned optLevel, const std::string &toolkit, bool instrument,
-         bool lineInfo) -> nb::object {
+         bool lineInfo, const std::string &output,
+         const std::string &dump) -> nb::object {
         MlirKVCacheToPTXOptions options = mlirKVCacheToPTXOptionsDefault();
         options.chips = toRef(chips);
         options.format = toRef(format);
@@ -55,6 +94,9 @@ NB_MODULE(_kvcacheCompiler, m) {
         options.toolkit = toRef(toolkit);
         options.instrument = instrument;
         options.lineInfo = lineInfo;
+        options.output = toRef(output);
+        if (!dump.empty())
+          return compileDumped(module, options, dump) ? nb::dict() : nb::none();
         MlirKVCacheCompiled compiled;
         {
           nb::gil_scoped_release release;
@@ -74,6 +116,11 @@ NB_MODULE(_kvcacheCompiler, m) {
       },
       "module"_a, "chips"_a, "format"_a = "isa", "opt_level"_a = 2,
       "toolkit"_a = "", "instrument"_a = false, "line_info"_a = false,
+      "output"_a = "", "dump"_a = "",
       "Compiles a copy of a module; files by name, or None where it failed "
-      "(diagnostics of the context say why).");
+      "(diagnostics of the context say why). `output` is a folder that gets "
+      "the "
+      "files, too. With `dump`, a folder for the IR after each pass, the "
+      "module "
+      "itself is compiled, and the files go to `output` only.");
 }

@@ -4,38 +4,36 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Module.h"
 #include "kvcache-c/Dialect.h"
 
 #include "mlir-c/IR.h"
-#include "mlir/Bindings/Python/Diagnostics.h"
-#include "mlir/Bindings/Python/Nanobind.h"
-#include "mlir/Bindings/Python/NanobindAdaptors.h"
 
-#include <string>
 #include <vector>
 
-namespace nb = nanobind;
 using namespace nb::literals;
 using namespace mlir::python::nanobind_adaptors;
-using mlir::python::CollectDiagnosticsToStringScope;
 
 static void append(MlirStringRef text, void *result) {
   static_cast<std::string *>(result)->append(text.data, text.length);
 }
 
-/// Raises ValueError with what the context said.
-[[noreturn]] static void refuse(CollectDiagnosticsToStringScope &scope,
-                                const char *otherwise) {
-  std::string message = scope.takeMessage();
-  // There is no program whose place could be told.
-  const std::string nowhere = "at loc(unknown): ";
-  if (message.compare(0, nowhere.size(), nowhere) == 0)
-    message.erase(0, nowhere.size());
-  throw nb::value_error(message.empty() ? otherwise : message.c_str());
-}
-
 static MlirContext contextOf(MlirAttribute attribute) {
   return mlirAttributeGetContext(attribute);
+}
+
+/// Adds a stretch of bytes to a list.
+static void addStretch(const MlirKVCacheStretch *stretch, void *list) {
+  nb::dict one;
+  one["pool"] = int(stretch->pool);
+  one["side"] =
+      stretch->isBothSides ? nb::none() : nb::cast(int(stretch->side));
+  one["layer"] = stretch->layer;
+  one["head"] = stretch->head;
+  one["scale"] = stretch->scale;
+  one["offset"] = stretch->offset;
+  one["bytes"] = stretch->bytes;
+  static_cast<nb::list *>(list)->append(one);
 }
 
 static void defineLayout(nb::module_ &m) {
@@ -179,6 +177,36 @@ static void defineLayout(nb::module_ &m) {
           "Where an element or its scale lies: pool, byte offset, bytes, high "
           "half.")
       .def(
+          "layer_map",
+          [](MlirAttribute self, int64_t layers, int pool) {
+            nb::list result;
+            CollectDiagnosticsToStringScope scope(contextOf(self));
+            if (mlirLogicalResultIsFailure(mlirKVCacheLayoutVisitLayers(
+                    self, layers, static_cast<MlirKVCachePool>(pool),
+                    addStretch, &result)))
+              refuse(scope, "no such pool");
+            return result;
+          },
+          "layers"_a, "pool"_a = 0,
+          "Each layer of each side of a page of values (0) or scales (1), as "
+          "dicts of pool, side (None: both), layer, head, scale, offset and "
+          "bytes.")
+      .def(
+          "token_map",
+          [](MlirAttribute self, int64_t layers, int side, int64_t layer,
+             int64_t slot) {
+            nb::list result;
+            CollectDiagnosticsToStringScope scope(contextOf(self));
+            if (mlirLogicalResultIsFailure(mlirKVCacheLayoutVisitToken(
+                    self, layers, static_cast<MlirKVCacheSide>(side), layer,
+                    slot, addStretch, &result)))
+              refuse(scope, "no such token");
+            return result;
+          },
+          "layers"_a, "side"_a, "layer"_a, "slot"_a,
+          "The values, tail and scales of all heads of the token in a slot of "
+          "a page, as such dicts.")
+      .def(
           "explain",
           [](MlirAttribute self, int64_t layers) {
             std::string text;
@@ -237,6 +265,7 @@ NB_MODULE(_kvcache, m) {
   m.doc() = "Attributes and types of the kvcache dialect";
 
   defineLayout(m);
+  defineAttributes(m);
   mlir_type_subclass(m, "CollectionType", mlirTypeIsAKVCacheCollection,
                      mlirKVCacheCollectionTypeGetTypeID)
       .def_classmethod(

@@ -1,13 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations, types and attributes of the kvcache dialect."""
+"""Operations, types and attributes of the kvcache dialect. Where an operation takes a
+member of an enumeration, as `policy`, it takes its name, too."""
+
+import enum as _enum
 
 from ._kvcache_ops_gen import *
 from ._kvcache_ops_gen import _Dialect
 from ._kvcache_enum_gen import *
+from . import _kvcache_enum_gen
+from .. import ir as _ir
 from .._mlir_libs._kvcache import (
     CacheType,
     CollectionType,
     LayoutAttr,
     MHAOperandType,
+    NormAttr,
+    QuantizationAttr,
+    RotationAttr,
     ScalesMHAOperandType,
+    TuningAttr,
 )
+
+
+def _member(kind, value):
+    """The member of an enumeration that a member, its number or its name says, or
+    ValueError."""
+    for one in kind:
+        if isinstance(value, str):
+            if value == str(one):
+                return one
+        elif not isinstance(value, (bool, _enum.Enum)) or isinstance(value, kind):
+            if value == one:
+                return one
+    known = ", ".join(f"{one} ({int(one)})" for one in kind)
+    raise ValueError(f"expected a {kind.__name__} of {known}, got {value!r}")
+
+
+def _register(kind):
+    def build(value, context):
+        number = int(_member(kind, value))
+        return _ir.IntegerAttr.get(_ir.IntegerType.get_signless(32, context), number)
+
+    _ir.register_attribute_builder(f"KVCache_{kind.__name__}", replace=True)(build)
+
+
+# What mlir-tblgen makes takes any number, and an operation that holds one that is no
+# member cannot be printed.
+for _kind in vars(_kvcache_enum_gen).copy().values():
+    if isinstance(_kind, type) and issubclass(_kind, _enum.IntEnum) and \
+            _kind.__module__ == _kvcache_enum_gen.__name__:
+        _register(_kind)
+del _kind

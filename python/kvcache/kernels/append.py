@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Optional
 
 from ..layout import Layout
-from .function import Function, choice, policy_of, sides_of
+from .function import (Function, choice, count, member, norm, number, policy_of, rotation,
+                       sides_of)
 from .program import Program, check_tables
 
 _FORMS = {"ragged": ["offsets"], "padded": ["new_lengths"],
@@ -24,6 +25,7 @@ class _Append:
         self.layout, self.form, self.policy = layout, form, policy
         self.function = Function(name, layout)
         self.sides = sides_of(layout, side)
+        self.sources: list[str] = []
         self.lead = [None, None] if form == "padded" else [None]
         with self.function.building():
             self.caches = self.function.caches(*self.sides)
@@ -37,14 +39,16 @@ class _Append:
     def arrays(self, suffix: str, last: int, dtype: str) -> list:
         """An array `[…, H, last]` for each side."""
         shape = [*self.lead, self.layout.heads, last]
-        return [self.function.array(f"{side}_{suffix}", shape, dtype) for side in self.sides]
+        names = [f"{side}_{suffix}" for side in self.sides]
+        self.sources += names
+        return [self.function.array(name, shape, dtype) for name in names]
 
     def global_scale(self, given: bool):
         return self.function.array("global_scale", [], "f32") if given else None
 
     def program(self) -> Program:
         new = {"ragged": "offsets", "padded": "new_lengths"}.get(self.form)
-        check = check_tables(self.layout, self.policy, new) if new else None
+        check = check_tables(self.layout, self.policy, new, self.sources) if new else None
         return self.function.program(check=check)
 
 
@@ -60,6 +64,8 @@ def append(layout: Layout, *, side: str = "both", form: str = "ragged",
     scales `[…, H, G]`; lengths are those before. Nothing is given back."""
     from ..dialects import kvcache as kv
 
+    if scales and not layout.scales:
+        raise ValueError("expected a layout with scales for scales=True, got one without")
     a = _Append("append", layout, side, form, policy, scales)
     packed = layout.dtype == "f4E2M1FN"
     with a.function.building():
@@ -85,12 +91,13 @@ def append_scales(layout: Layout, *, side: str = "both", form: str = "ragged",
     return a.program()
 
 
-def _quantization(function: Function, contract, floor, floor_on, apply):
-    choice("contract", contract, ("arbitrary", "power_of_two"))
-    choice("floor_on", floor_on, ("scale", "amax"))
-    choice("apply", apply, ("inverse", "divide"))
-    return function.attribute("quantization", contract=contract, floor=float(floor),
-                              floor_on=floor_on, apply=apply)
+def _quantization(contract, floor, floor_on, apply):
+    from ..dialects import kvcache as kv
+
+    return kv.QuantizationAttr.get(member("contract", kv.ScaleContract, contract),
+                                   number("floor", floor),
+                                   member("floor_on", kv.FloorOn, floor_on),
+                                   member("apply", kv.ApplyScale, apply))
 
 
 def quantize_append(layout: Layout, *, side: str = "both", form: str = "ragged",
@@ -108,7 +115,7 @@ def quantize_append(layout: Layout, *, side: str = "both", form: str = "ragged",
     with a.function.building():
         sources = a.arrays("rows", layout.head_size, rows)
         kv.quantize_append(sources, a.caches, a.row_form, a.rows,
-                           _quantization(a.function, contract, floor, floor_on, apply),
+                           _quantization(contract, floor, floor_on, apply),
                            global_scale=a.global_scale(global_scale), policy=a.row_policy)
     return a.program()
 
@@ -135,7 +142,6 @@ def rope_quantize_append(layout: Layout, *, side: str = "key", form: str = "ragg
     from ..dialects import kvcache as kv
 
     tail = layout.rope[1] if layout.rope else 0
-    choice("style", style, ("interleaved", "half"))
     if columns is None:
         columns = (tail or layout.head_size) // 2
     if start is None:
@@ -148,14 +154,14 @@ def rope_quantize_append(layout: Layout, *, side: str = "key", form: str = "ragg
         cos, sin = (f.array(name, [None, columns], tables) for name in ("cos", "sin"))
         if positions or form == "slots":
             options["rope_positions"] = f.array("rope_positions", a.lead, "i32")
+            a.sources.append("rope_positions")
         if norm_size is not None:
-            options["weight"] = f.array("weight", [norm_size], weights)
-            options["norm"] = f.attribute("norm", eps=float(eps),
-                                          weight_offset=float(weight_offset))
+            options["weight"] = f.array("weight", [count("norm_size", norm_size)], weights)
+            options["norm"] = norm(eps, weight_offset)
         if layout.scales:
-            options["quantization"] = _quantization(f, contract, floor, floor_on, apply)
+            options["quantization"] = _quantization(contract, floor, floor_on, apply)
             options["global_scale"] = a.global_scale(global_scale)
         kv.rope_quantize_append(sources, a.caches, a.row_form, a.rows, cos, sin,
-                                f.attribute("rotation", style=style, start=start),
+                                rotation(style, start),
                                 policy=a.row_policy, **options)
     return a.program()

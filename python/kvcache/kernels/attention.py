@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ..layout import Layout
-from .function import Function, choice, count, policy_of
+from .function import Function, choice, count, number, policy_of
 from .program import Program, check_tables, size
 
 
@@ -33,13 +33,13 @@ def _outputs(f: Function, query_heads: int, value_size: int, out: str, lse: bool
     return result, options
 
 
-def _number(f: Function, kind: str, value):
+def _number(f: Function, kind: str, name: str, value):
     from .. import ir
 
     if value is None:
         return None
-    return ir.FloatAttr.get(f.type(kind), float(value)) if kind == "f32" else \
-        ir.IntegerAttr.get(f.type(kind), count("window", value))
+    return ir.FloatAttr.get(f.type(kind), number(name, value)) if kind == "f32" else \
+        ir.IntegerAttr.get(f.type(kind), count(name, value))
 
 
 def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] = None,
@@ -54,8 +54,8 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
     share the keys of a row.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, offsets=,
-    [sinks=], [out=], [lse=], [scratch=], [global_scale=])` with queries `[T, query_heads, D]`, of
-    which `offsets` `[B + 1]` says whose they are, and lengths without the new tokens.
+    [sinks=], [out=], [lse=], [scratch=], [global_scale=])` with queries
+    `[T, query_heads, D]`, of which `offsets` `[B + 1]` says whose they are, and lengths without the new tokens.
     Gives `out`, like the queries, with `lse` also the logarithm of the sum, `[T,
     query_heads]`."""
     from ..dialects import kvcache as kv
@@ -71,9 +71,9 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
         if global_scale:
             options["global_scale"] = f.array("global_scale", [], "f32")
         kv.paged_attention(q, keys, values, result, offsets, policy=policy_of(policy),
-                           scale=_number(f, "f32", scale), softcap=_number(f, "f32", softcap),
-                           window=_number(f, "i64", window), **options)
-    return f.program(check=check_tables(layout, policy, "offsets"))
+                           scale=_number(f, "f32", "scale", scale), softcap=_number(f, "f32", "softcap", softcap),
+                           window=_number(f, "i64", "window", window), **options)
+    return f.program(check=check_tables(layout, policy, "offsets", ["queries"]))
 
 
 def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
@@ -86,7 +86,8 @@ def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, offsets=,
     [slots=, [scale_slots=]], [q_scales=], [out=], [lse=], [scratch=],
-    [global_scale=])` with queries `[T, query_heads, D]`, slots `[T, K]`, `q_scales` `[T, query_heads]`. Gives `out`
+    [global_scale=])` with queries `[T, query_heads, D]`, slots `[T, K]`, `q_scales`
+    `[T, query_heads]`. Gives `out`
     `[T, query_heads, value_size]`, with `lse` also that, `[T, query_heads]`."""
     from ..dialects import kvcache as kv
 
@@ -107,5 +108,7 @@ def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
         if global_scale:
             options["global_scale"] = f.array("global_scale", [], "f32")
         kv.mla_decode(q, keys, result, offsets, lists, policy=policy_of(policy),
-                      scale=_number(f, "f32", scale), **options)
-    return f.program(check=None if slots else check_tables(layout, policy, "offsets"))
+                      scale=_number(f, "f32", "scale", scale), **options)
+    # Where slots are given, pages are not looked up.
+    return f.program(check=check_tables(layout, "skip" if slots else policy, "offsets",
+                                        ["queries"]))

@@ -8,7 +8,9 @@ from typing import Any, Iterable, Optional, Sequence
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..layout import Layout, shared_context
+from ..scalars import real
 from .program import Argument, Program
 
 
@@ -62,15 +64,6 @@ class Function:
         except (self._ir.MLIRError, TypeError):
             raise ValueError(f"expected an element type as MLIR spells it (f32, bf16, …), got "
                              f"{name!r}") from None
-
-    def attribute(self, kind: str, **parameters: Any):
-        """`#kvcache.kind<…>`, without the parameters that are None."""
-        def text(value):
-            return f"{value:.16e}" if isinstance(value, float) else str(value)
-
-        inside = ", ".join(f"{name} = {text(value)}" for name, value in parameters.items()
-                           if value is not None)
-        return self._ir.Attribute.parse(f"#kvcache.{kind}<{inside}>")
 
     # Caches --------------------------------------------------------------------
 
@@ -177,10 +170,31 @@ def policy_of(policy: str):
     return None if policy == "assume" else kv.OutOfRange[policy]
 
 
+def rotation(style: str, start: int):
+    """`#kvcache.rotation`."""
+    from ..dialects import kvcache as kv
+
+    return kv.RotationAttr.get(member("style", kv.RotationStyle, style),
+                               count("start", start, 0))
+
+
+def norm(eps: float, weight_offset: float):
+    """`#kvcache.norm`."""
+    from ..dialects import kvcache as kv
+
+    return kv.NormAttr.get(number("eps", eps), number("weight_offset", weight_offset))
+
+
+def member(name: str, kind, value: Any):
+    """The member of an enumeration of the dialect that is called `value`, or ValueError."""
+    choice(name, value, map(str, kind))
+    return next(one for one in kind if str(one) == value)
+
+
 def choice(name: str, value: Any, known: Iterable[str]) -> None:
     """Raises ValueError for a value that is none of those that are known."""
     known = tuple(known)
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {value!r}")
 
 
@@ -190,3 +204,11 @@ def count(name: str, value: Any, least: int = 1) -> int:
             not least <= value < 2**63:
         raise ValueError(f"expected {name} to be an integer of at least {least}, got {value!r}")
     return int(value)
+
+
+def number(name: str, value: Any) -> float:
+    """A real number, or ValueError with the option's name."""
+    try:
+        return real(name, value)
+    except ArgumentError:
+        raise ValueError(f"expected {name} to be a number, got {value!r}") from None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..errors import ArgumentError
 from ..layout import Layout
 from .function import Function, choice, policy_of
 from .program import Program, check_tables, known, size
@@ -18,6 +19,8 @@ def gather(layout: Layout, *, side: str = "key", out: str = "f32", ragged: bool 
     rows, H, D]` (`[rows, H, D]` with `ragged`); `rows` is the longest length (the last
     offset) unless said otherwise. With `out_scales` also the scales, `[…, H, G]`."""
     choice("side", side, ("key", "value"))
+    if out_scales and not layout.scales:
+        raise ValueError("expected a layout with scales for out_scales, got one without")
     f = Function("gather", layout)
     lead = [None] if ragged else [None, None]
 
@@ -29,11 +32,21 @@ def gather(layout: Layout, *, side: str = "key", out: str = "f32", ragged: bool 
 
     def rows(given):
         if ragged:
-            return known(given, "offsets", "rows")[-1]
+            offsets = known(given, "offsets", "rows")
+            if offsets.ndim != 1 or not offsets.size:
+                raise ArgumentError("'offsets': expected one more entry than sequences, got shape "
+                                    f"{offsets.shape}")
+            return offsets[-1]
         lengths = known(given, "lengths", "rows")
         if sequences:
-            lengths = lengths[known(given, "sequences", "rows")]
-        return lengths.max() if lengths.size else 0
+            chosen = known(given, "sequences", "rows")
+            if chosen.size and chosen.max() >= lengths.size:
+                if policy == "assume":
+                    raise ArgumentError(f"'sequences': expected 0 to {lengths.size - 1}, the "
+                                        f"lengths, got {chosen.max()}")
+                chosen = chosen[chosen < lengths.size]
+            lengths = lengths[chosen]
+        return lengths.max(initial=0)
 
     from ..dialects import kvcache as kv
     with f.building():

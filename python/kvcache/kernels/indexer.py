@@ -34,7 +34,8 @@ def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
     """Scores of all keys for the queries of new tokens, which are in the cache already.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, weights=,
-    offsets=, [columns=], [scores=], [global_scale=])` with queries `[T, query_heads, D]` of f8E4M3FN,
+    offsets=, [columns=], [scores=], [global_scale=])` with queries `[T, query_heads, D]` of
+    f8E4M3FN,
     weights `[T, query_heads]`. Gives `scores` `[T, columns]`; `columns` is the greatest
     number of keys of a sequence unless said otherwise."""
     from ..dialects import kvcache as kv
@@ -45,7 +46,8 @@ def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
                                                            global_scale)
         kv.indexer_scores(queries, weights, keys, offsets, _scores(f), causal=causal,
                           global_scale=number, policy=policy_of(policy))
-    return f.program(sizes={"columns": _columns}, check=check_tables(layout, policy, "offsets"))
+    return f.program(sizes={"columns": _columns},
+                     check=check_tables(layout, policy, "offsets", ["queries"]))
 
 
 def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = True,
@@ -55,7 +57,8 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
     the keys of a row.
 
     Call: as that of `indexer_scores`, with `[indices=]`, `[values=]`, `[scores=]`,
-    `[scratch=]`, `[global_scale=]`. Gives `indices` `[T, k]`, with `values` also their scores, `[T, k]`,
+    `[scratch=]`, `[global_scale=]`. Gives `indices` `[T, k]`, with `values` also their scores,
+    `[T, k]`,
     with `scores` also all scores, `[T, columns]`."""
     from ..dialects import kvcache as kv
 
@@ -82,7 +85,7 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
         kv.indexer_topk(queries, weights, keys, offsets, indices, causal=causal,
                         global_scale=number, policy=policy_of(policy), **options)
     return f.program(sizes={"columns": _columns} if scores else {},
-                     check=check_tables(layout, policy, "offsets"))
+                     check=check_tables(layout, policy, "offsets", ["queries"]))
 
 
 def topk(*, k: int, values: bool = False) -> Program:
@@ -135,4 +138,4 @@ def remap_indices(layout: Layout, *, k: int, slots: str = "i64", ragged: bool = 
             options["scale_slots"] = f.array("scale_slots", [None, k], slots, shape=like,
                                              result=True)
         kv.remap_indices(indices, keys, found, policy=policy_of(policy), **options)
-    return f.program(check=check_tables(layout, policy, "offsets" if ragged else None))
+    return f.program(check=check_tables(layout, policy, "offsets" if ragged else None, ["indices"]))

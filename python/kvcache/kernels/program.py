@@ -12,6 +12,7 @@ import numpy as np
 from .. import arrays, dtypes
 from ..errors import ArgumentError
 from ..layout import Layout, Pool
+from ..scalars import integer
 
 #: What shapes and sizes are computed from: the arguments of a call, by name.
 Given = Mapping[str, Any]
@@ -51,8 +52,10 @@ class Program:
     target: Optional[Layout] = None
     layers: Optional[Sequence[int]] = None
 
-    def prepare(self, pool: Optional[Pool], given: dict) -> tuple[dict, Any]:
-        """The host function's arguments, and what a call gives back."""
+    def prepare(self, pool: Optional[Pool], given: dict,
+                uses: Callable[[str], bool]) -> tuple[dict, Any]:
+        """The host function's arguments, and what a call gives back. `uses` says of a
+        name whether a launch depends on it."""
         given = dict(given)
         if self.layout is not None:
             given.update(_pool_arrays(pool, self.layout, "the first argument", ""))
@@ -63,7 +66,8 @@ class Program:
             given.update(_pool_arrays(given.pop("target", None), self.target, "'target'",
                                       "target_"))
         sizes = {name: given.pop(name, None) for name in self.sizes}
-        sizes = {name: value for name, value in sizes.items() if value is not None}
+        sizes = {name: integer(name, value, 0, 2**63 - 1) for name, value in sizes.items()
+                 if value is not None}
         for argument in self.arguments:
             if argument.name in given:
                 given[argument.name] = _converted(argument, given[argument.name])
@@ -75,8 +79,12 @@ class Program:
             self.check(given)
         for argument in self.arguments:
             if argument.name in given:
+                if argument.result:
+                    self._check_result(argument, given, sizes)
                 continue
-            if argument.hidden:
+            if argument.hidden and uses(argument.name):
+                given[argument.name] = np.array([self._longest(given, argument.name)], np.int32)
+            elif argument.hidden:
                 given[argument.name] = arrays.ArrayView(
                     0, (1,) * argument.rank, (1,) * argument.rank, argument.dtype,
                     dtypes.BITS[argument.dtype] // 8, _device(given), None)
@@ -86,9 +94,7 @@ class Program:
         return given, results[0] if len(results) == 1 else results or None
 
     def _check_layers(self, pool, given):
-        layers = self.layers or ()
-        if isinstance(given.get("layer"), (int, np.integer)):
-            layers = (given["layer"],)
+        layers = (given["layer"],) if "layer" in given else self.layers or ()
         for layer in layers:
             if not 0 <= layer < pool.layers:
                 raise ArgumentError(f"'layer': expected 0 to {pool.layers - 1}, the pool's layers, "
@@ -113,6 +119,25 @@ class Program:
             given["target"] = wrapped(self.target, "target_")
         return [wrapped(self.layout, "")] if self.layout is not None else []
 
+    def _check_result(self, argument, given, sizes):
+        """A result that is given has as many sequences and rows as one that is made;
+        sizes that were not said are its own."""
+        wanted = self.shape_of(argument, given, {**dict.fromkeys(self.sizes), **sizes})
+        got = arrays.view(given[argument.name], argument.name).shape
+        if len(got) != len(wanted):
+            return  # Refused later, with the rank.
+        for i, (size_, has) in enumerate(zip(wanted, got)):
+            if size_ is not None and size_ != has:
+                raise ArgumentError(f"'{argument.name}': expected size {size_} of dimension {i}, "
+                                    f"got {has}")
+
+    @staticmethod
+    def _longest(given, name):
+        if _device(given) != "cpu":
+            raise ArgumentError(f"missing argument '{name}', which checks at run time look at; it "
+                                "is only made where arrays lie in host memory")
+        return longest(given, name, new="offsets" in given)
+
     def _made(self, argument, given, sizes):
         if _device(given) != "cpu":
             raise ArgumentError(f"missing argument '{argument.name}'; it is only made where arrays "
@@ -123,10 +148,12 @@ class Program:
                     sizes[name] = int(size(given))
                 except KeyError as error:
                     raise ArgumentError(f"missing argument {error}") from None
-            elif not isinstance(sizes[name], (int, np.integer)) or sizes[name] < 0:
-                raise ArgumentError(f"'{name}': expected an integer of at least 0, got "
-                                    f"{sizes[name]!r}")
-        return np.zeros(self.shape_of(argument, given, sizes), dtypes.to_numpy(argument.dtype))
+        shape = self.shape_of(argument, given, sizes)
+        try:
+            return np.zeros(shape, dtypes.to_numpy(argument.dtype))
+        except ValueError:
+            raise ArgumentError(f"'{argument.name}': expected an array of less than 2^63 bytes, "
+                                f"got shape {shape}") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +164,8 @@ class OwnProgram:
     text: str
     arguments: tuple[Argument, ...] = ()
 
-    def prepare(self, pool: Optional[Pool], given: dict) -> tuple[dict, Any]:
+    def prepare(self, pool: Optional[Pool], given: dict,
+                uses: Callable[[str], bool]) -> tuple[dict, Any]:
         """Adds the arrays of a pool, if there is one, as `blocks` and `scales`."""
         if pool is not None:
             given = dict(given, **_pool_arrays(pool, getattr(pool, "layout", None),
@@ -161,14 +189,18 @@ def _pool_arrays(pool, layout, place: str, prefix: str) -> dict:
 def _converted(argument: Argument, value):
     """What comes as a list or a number, or as integers of another width, as an array of
     the right type. What a kernel writes stays as it is."""
-    if argument.rank is None or argument.pool or argument.shape:
+    if argument.pool or argument.shape:
         return value
+    if argument.rank is None:
+        return integer(argument.name, value)
     integers = argument.dtype.startswith("i")
     foreign = isinstance(value, (list, tuple, int, float, np.generic)) or (
         integers and isinstance(value, np.ndarray) and value.dtype.kind in "iu"
         and value.dtype.itemsize * 8 != dtypes.BITS[argument.dtype])
     if not foreign:
         return value
+    if isinstance(value, np.ndarray):
+        value = arrays.as_numpy(value, argument.name)
     dtype = dtypes.to_numpy(argument.dtype)
     try:
         wide = np.array(value)
@@ -240,14 +272,19 @@ def longest(given: Given, needed_for: str, new: bool = False) -> int:
     return max(0, int(lengths.max())) if lengths.size else 0
 
 
-def check_tables(layout: Layout, policy: str, new: Optional[str] = None):
+def check_tables(layout: Layout, policy: str, new: Optional[str] = None,
+                 rows: Sequence[str] = ()):
     """A check of the tables: a row for each length and, unless what is out of range is
     skipped, pages for all tokens, with those that `new` ("offsets", "new_lengths")
-    counts."""
+    counts. Arrays called `rows` have at least as many rows as `new` says."""
     def check(given: Given) -> None:
         if "lengths" not in given:
             return
         lengths = numbers(given, "lengths")
+        more = _new_tokens(given, new) if new in given else None
+        if more is not None:
+            for name in rows:
+                _check_rows(given, new, name)
         for name in ("table", "scales_table"):
             if name not in given:
                 continue
@@ -257,25 +294,42 @@ def check_tables(layout: Layout, policy: str, new: Optional[str] = None):
             if shape[0] != size(given, "lengths"):
                 raise ArgumentError(f"'{name}': expected {size(given, 'lengths')} rows, one for "
                                     f"each length, got {shape[0]}")
-            if lengths is None or not lengths.size or policy == "skip":
+            if lengths is None or not lengths.size or policy == "skip" or (
+                    new in given and more is None):
                 continue
-            tokens = lengths
-            if new and new in given:
-                more = numbers(given, new)
-                if more is None:
-                    continue
-                want = lengths.size + (new == "offsets")
-                if more.size != want:
-                    raise ArgumentError(f"'{new}': expected {want} entries for {lengths.size} "
-                                        f"lengths, got {more.size}")
-                more = np.diff(more) if new == "offsets" else more
-                if more.min() < 0:
-                    raise ArgumentError(f"'{new}': expected numbers that do not descend, got "
-                                        f"{arrays.as_numpy(arrays.view(given[new]), new).tolist()}")
-                # A sequence without new tokens is not looked at.
-                tokens = np.where(more > 0, lengths + more, 0)
+            # A sequence without new tokens is not looked at.
+            tokens = lengths if more is None else np.where(more > 0, lengths + more, 0)
             pages = -(-int(tokens.max()) // layout.page_size)
             if pages > shape[1]:
                 raise ArgumentError(f"'{name}': expected at least {pages} pages for "
                                     f"{int(tokens.max())} tokens, got {shape[1]}")
     return check
+
+
+def _new_tokens(given: Given, new: str) -> Optional[np.ndarray]:
+    """New tokens of each sequence; None where they are not in host memory."""
+    more = numbers(given, new)
+    if more is None:
+        return None
+    want = size(given, "lengths") + (new == "offsets")
+    if more.shape != (want,):
+        raise ArgumentError(f"'{new}': expected {want} entries for {size(given, 'lengths')} "
+                            f"lengths, got {' x '.join(map(str, more.shape))}")
+    result = np.diff(more) if new == "offsets" else more
+    if result.size and result.min() < 0:
+        raise ArgumentError(f"'{new}': expected numbers that do not descend, got "
+                            f"{more.tolist()}")
+    return result
+
+
+def _check_rows(given: Given, new: str, name: str) -> None:
+    """Rows for all new tokens: of all sequences one after another, or of each."""
+    if name not in given:
+        return
+    most = numbers(given, new).max(initial=0)
+    ragged = new == "offsets"
+    got = size(given, name, 0 if ragged else 1)
+    if most > got:
+        each = "" if ragged else " a sequence"
+        raise ArgumentError(f"'{name}': expected at least {most} rows{each}, as '{new}' says, got "
+                            f"{got}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from .function import Function, choice, count, policy_of
+from .function import Function, count, norm, policy_of, rotation
 from .program import Program, size
 
 
@@ -25,15 +25,15 @@ def rope(*, heads: int, head_size: int, dtype: str = "bf16", out: Optional[str] 
     default of half a head. Gives `out`."""
     from ..dialects import kvcache as kv
 
-    choice("style", style, ("interleaved", "half"))
-    columns = head_size // 2 if columns is None else columns
+    columns = count("head_size", head_size) // 2 if columns is None else columns
     f = Function("rope")
     with f.building():
         x, result = _rows(f, heads, head_size, dtype, out)
         positions = f.array("positions", [None], "i32")
         cos, sin = (f.array(name, [None, columns], tables) for name in ("cos", "sin"))
         kv.rope(x, result, positions, cos, sin,
-                f.attribute("rotation", style=style, start=start), policy=policy_of(policy))
+                rotation(style, start),
+                policy=policy_of(policy))
     return f.program()
 
 
@@ -49,7 +49,8 @@ def rms_norm(*, heads: int, head_size: int, dtype: str = "bf16", out: Optional[s
     f = Function("rms_norm")
     with f.building():
         x, result = _rows(f, heads, head_size, dtype, out)
-        weight = f.array("weight", [norm_size or head_size], weights)
+        weight = f.array("weight", [head_size if norm_size is None else
+                                    count("norm_size", norm_size)], weights)
         kv.rms_norm(x, result, weight,
-                    f.attribute("norm", eps=float(eps), weight_offset=float(weight_offset)))
+                    norm(eps, weight_offset))
     return f.program()

@@ -4,7 +4,8 @@
 // logged. Each call is a line in the file MOCK_CUDA_LOG. The call named by
 // MOCK_CUDA_FAIL fails with "out of memory"; MOCK_CUDA_DEVICES says how many
 // devices there are (1). Handles are checked, so that a wrong one ends the
-// process.
+// process. Memory above 1 TiB lies, as far as pointers are asked for, on the
+// device of that number.
 //
 // The device has a clock of its own, so that events have times: a launch takes
 // MOCK_CUDA_LAUNCH_MS milliseconds (0), the first one of each function ten
@@ -44,6 +45,7 @@ std::map<void *, double> points;
 std::set<void *> launched;
 // As cuCtxSetCurrent has it.
 void *currentContext = nullptr;
+std::map<void *, int> devices;
 uintptr_t nextHandle = 0x1000;
 
 void log(const char *format, ...) {
@@ -77,6 +79,12 @@ void *makeHandle() {
 void checkHandle(void *handle) {
   if (!liveHandles.count(handle))
     die("a handle that is not live");
+}
+
+/// Null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are streams, too.
+void checkStream(void *stream) {
+  if (reinterpret_cast<uintptr_t>(stream) > 2)
+    checkHandle(stream);
 }
 
 void checkContext() {
@@ -137,8 +145,9 @@ Code cuDeviceGetAttribute(int *value, int attribute, int) {
   *value = attribute == 75 ? 9 : 0;
   return success;
 }
-Code cuDevicePrimaryCtxRetain(void **context, int) {
+Code cuDevicePrimaryCtxRetain(void **context, int device) {
   *context = makeHandle();
+  devices[*context] = device;
   return success;
 }
 Code cuCtxPushCurrent_v2(void *context) {
@@ -158,6 +167,21 @@ Code cuCtxSetCurrent(void *context) {
   checkHandle(context);
   currentContext = context;
   contextDepth = 1;
+  return success;
+}
+Code cuCtxGetDevice(int *device) {
+  checkContext();
+  *device = devices[currentContext];
+  return success;
+}
+Code cuPointerGetAttribute(void *data, int attribute,
+                           unsigned long long pointer) {
+  const int deviceOrdinal = 9;
+  int count = 0, device = static_cast<int>(pointer >> 40);
+  cuDeviceGetCount(&count);
+  if (attribute != deviceOrdinal || device >= count)
+    return invalidValue;
+  *static_cast<int *>(data) = device;
   return success;
 }
 Code cuCtxSynchronize() {
@@ -237,8 +261,7 @@ Code cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                     void *stream, void **, void **) {
   checkContext();
   checkHandle(function);
-  if (stream)
-    checkHandle(stream);
+  checkStream(stream);
   log("cuLaunchKernel grid %u %u %u block %u %u %u shared %u\n", gx, gy, gz, bx,
       by, bz, shared);
   if (!mayLaunch(function, shared))
@@ -268,7 +291,7 @@ Code cuStreamSynchronize(void *stream) {
 }
 Code cuStreamWaitEvent(void *stream, void *event, unsigned) {
   checkContext();
-  checkHandle(stream);
+  checkStream(stream);
   checkHandle(event);
   log("cuStreamWaitEvent\n");
   return success;
@@ -293,7 +316,7 @@ Code cuEventDestroy_v2(void *event) {
 Code cuEventRecord(void *event, void *stream) {
   checkContext();
   checkHandle(event);
-  checkHandle(stream);
+  checkStream(stream);
   if (points.count(event))
     points[event] = milliseconds;
   log("cuEventRecord\n");

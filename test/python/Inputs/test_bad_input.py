@@ -18,6 +18,7 @@ from kvcache import ir
 LAYOUT = kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=8, scales="f32",
                         granularity=32)
 TABLE, LENGTHS = np.array([[3, 1], [0, 2]], np.int32), np.array([11, 4], np.int32)
+PLAIN = kvcache.Layout("bf16", heads=2, head_size=64, page_size=8)
 GOOD = dict(lengths=LENGTHS, table=TABLE)
 
 
@@ -38,6 +39,10 @@ def test_arrays():
     class Swapped:
         __cuda_array_interface__ = dict(shape=(2,), typestr=">f4", data=(16, False), version=3)
 
+    def cuda(**facts):
+        interface = dict(shape=(2, 11, 2, 64), typestr="<f4", data=(4096, False), version=3)
+        return type("OnGPU", (), {"__cuda_array_interface__": {**interface, **facts}})()
+
     out = np.zeros((2, 11, 2, 64), np.float32)
     odd = np.zeros(out.nbytes + 2, np.uint8)[2:].view(np.float32).reshape(out.shape)
     cases = [
@@ -57,8 +62,18 @@ def test_arrays():
         (dict(table=TABLE[:, ::-1]), "'table': expected stride 1 .* got -1"),
         (dict(layer=2), "'layer': expected 0 to 1, the pool's layers, got 2"),
         (dict(layer=-1), "'layer': expected 0 to 1"),
-        (dict(rows=-1), "'rows': expected an integer of at least 0, got -1"),
-        (dict(rows="a"), "'rows': expected an integer of at least 0, got 'a'"),
+        (dict(rows=-1), "'rows': expected an integer from 0 to .*, got -1"),
+        (dict(rows="a"), "'rows': expected an integer, got 'a'"),
+        (dict(rows=True), "'rows': expected an integer, got True"),
+        (dict(out=out, rows="a"), "'rows': expected an integer, got 'a'"),
+        (dict(out=np.ma.zeros(out.shape, np.float32)), "'out': .* without a mask"),
+        (dict(out=cuda(mask=np.ones(2))), "'out': .* without a mask"),
+        (dict(out=cuda(strides=(5633, 512, 256, 4))), "'out': expected strides of whole elements of "
+                                                      r"4 bytes, got \(5633, 512, 256, 4\) bytes"),
+        (dict(out=cuda(stream=0)), "'out': expected a stream of at least 1 in "
+                                   "__cuda_array_interface__, got 0"),
+        (dict(out=cuda(shape=(2, -1, 2, 64))), "'out': expected an array inside of the address "
+                                               "space"),
     ]
     for arguments, pattern in cases:
         with raises(kvcache.ArgumentError, pattern):
@@ -86,6 +101,10 @@ def test_options():
         (dict(page_size=8.5), "expected page_size to be an integer, got 8.5"),
         (dict(rope=3), "expected rope to be a pair of dtype and elements, got 3"),
         (dict(dtype=None), "expected a dtype, got None"),
+        (dict(mla="no"), "expected mla to be True or False, got 'no'"),
+        (dict(kv_inner=1), "expected kv_inner to be True or False, got 1"),
+        (dict(order=[]), r"expected order to be one of nhd, hnd, got \[\]"),
+        (dict(scales_table="own"), "expected scales with scales_table='own', got none; add scales"),
         (dict(dtype="tensor<2xf32>"), "^expected a dtype of f32, .*got 'tensor<2xf32>'"),
     ]
     for parameters, pattern in cases:
@@ -95,19 +114,59 @@ def test_options():
     assert kvcache.Layout("bf16", np.int64(2), np.int32(64), 8).heads == 2
     with raises(ValueError, "expected num_blocks to be an integer, got '4'"):
         LAYOUT.allocate("4", 1)
-    with raises(ValueError, "expected a batch of 0 to 0, the tables' rows, got 9"):
+    with raises(ValueError, "expected a batch of 0 to 0, the rows of table, got 9"):
         LAYOUT.explain(batch=9, token=0, table=[[1]])
+    plain = kvcache.Layout("bf16", heads=2, head_size=64, page_size=8)
+    cases = [
+        (lambda: LAYOUT.page_bytes("a"), "expected layers to be an integer, got 'a'"),
+        (lambda: LAYOUT.page_bytes(1, "foo"), "expected a pool to be one of values, scales, got"),
+        (lambda: LAYOUT.pool_dtype(3), "expected a pool to be one of values, scales, got 3"),
+        (lambda: plain.pool_dtype("scales"), "the layout has no pool of scales"),
+        (lambda: LAYOUT.token_bytes(None), "expected layers to be an integer, got None"),
+        (lambda: LAYOUT.place(layers=1, block=0, slot=0, head=0, dim=0, side=[]),
+         r"expected side to be one of key, value, got \[\]"),
+        (lambda: LAYOUT.allocate(4, 1, scales_blocks="x"), "expected scales_blocks to be an integer"),
+        (lambda: LAYOUT.allocate(4, 1, scales_blocks=-1), "scales_blocks of at least 0, got -1"),
+        (lambda: LAYOUT.allocate(4, 1, scales_blocks=2.5), "scales_blocks to be an integer, got 2.5"),
+        (lambda: LAYOUT.allocate(2**60, 2), r"expected a pool of \w+ of less than 2\^62 bytes, got"),
+        (lambda: plain.allocate(4, 1, scales_blocks=3), "expected no scales_blocks"),
+        (lambda: LAYOUT.explain(batch=3), "expected a token with batch and tables, got none"),
+        (lambda: LAYOUT.explain(token="1", table=[[1]]), "expected token to be an integer, got '1'"),
+        (lambda: LAYOUT.explain(token=0, batch="a", table=[[1]]), "expected batch to be an integer"),
+        (lambda: LAYOUT.explain(token=0, table=[1, 2]), "expected table to be rows of block ids"),
+        (lambda: LAYOUT.explain(token=0, table=[[1], [2, 3]]), "expected table to be rows of block"),
+        (lambda: LAYOUT.explain(token=0, table=[["a"]]), "expected table to be rows of block ids"),
+        (lambda: LAYOUT.explain("x"), "expected layers to be an integer, got 'x'"),
+    ]
+    for call, pattern in cases:
+        with raises(ValueError, pattern):
+            call()
     with raises(ValueError, "expected block to be an integer of 64 bits"):
         LAYOUT.place(layers=1, block=2**70, slot=0, head=0, dim=0)
     cases = [
-        (("gather", LAYOUT), dict(chip=90), "expected chip to be of type str, got 90"),
+        (("gather", LAYOUT), dict(chip=90), "expected one chip, such as sm_90a, got 90"),
+        (("gather", LAYOUT), dict(chip="sm_80,sm_90a"), "expected one chip, .* got 'sm_80,sm_90a'; "
+                                                        "compile once for each chip"),
+        (("gather", LAYOUT), dict(chip="sm_90a output=/x"), "expected one chip, such as sm_90a, got"),
+        (("gather", LAYOUT), dict(instrument="no"), "expected instrument to be True or False, got"),
+        (("gather", LAYOUT), dict(side=[]), r"expected side to be one of key, value, got \[\]"),
+        (("gather", LAYOUT), dict(ragged=1), "kernel 'gather': expected ragged to be True or False"),
+        (("gather", PLAIN), dict(out_scales=True), "expected a layout with scales for out_scales"),
+        (("append", PLAIN), dict(scales=True), "expected a layout with scales for scales=True"),
+        (("paged_attention", PLAIN), dict(query_heads=4, scale="a"),
+         "expected scale to be a number, got 'a'"),
+        (("paged_attention", PLAIN), dict(query_heads=4, window=0.5),
+         "expected window to be an integer of at least 1, got 0.5"),
+        (("quantize_append", LAYOUT), dict(floor="x"), "expected floor to be a number, got 'x'"),
+        (("rms_norm",), dict(heads=1, head_size=64, norm_size=0),
+         "expected norm_size to be an integer of at least 1, got 0"),
         (("gather", LAYOUT), dict(opt_level=9), "expected an opt_level of 0 to 3, got 9"),
-        (("gather", LAYOUT), dict(opt_level="x"), "expected opt_level to be of type int"),
+        (("gather", LAYOUT), dict(opt_level="x"), "expected an opt_level of 0 to 3, got 'x'"),
         (("gather", LAYOUT), dict(out=3), "expected an element type as MLIR spells it"),
         (("clear_pages", LAYOUT), dict(layers=3), "expected layers to be a list of integers"),
         (("clear_pages", LAYOUT), dict(layers=["a"]), "expected a layer to be an integer"),
         (("rope",), dict(heads=1, head_size=64, columns=-3), "a size of cos .* at least 1, got -3"),
-        (("rms_norm",), dict(heads=1, head_size=64, eps=float("nan")), "kernel 'rms_norm': "),
+        (("rms_norm",), dict(heads=1, head_size=64, eps=float("nan")), "expected an eps of at least 0"),
         ((None,), {}, "expected a kernel's name, the text of a program or a module, got NoneType"),
     ]
     for arguments, options, pattern in cases:

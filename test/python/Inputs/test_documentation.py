@@ -11,8 +11,9 @@ from kvcache.dialects import kvcache as kv
 
 # MLIR's own modules are MLIR's to document.
 OURS = ["kvcache"] + [
-    f"kvcache.{name}" for name in ("arrays", "compiler", "cuda", "diskcache", "dtypes", "errors",
-                                   "explain", "kernels", "layout", "record", "runtime")]
+    f"kvcache.{name}" for name in ("arrays", "compiler", "cuda", "diskcache", "dtypes", "ending",
+                                   "errors", "explain", "formulas", "kernels", "layout", "record",
+                                   "runtime", "scalars")]
 
 
 def members(owner, prefix):
@@ -43,7 +44,8 @@ def test_every_public_symbol_is_documented():
         assert module.__doc__, module.__name__
         found.update(members(module, module.__name__))
     for kind in (kv.LayoutAttr, kv.CollectionType, kv.CacheType, kv.MHAOperandType,
-                 kv.ScalesMHAOperandType):
+                 kv.ScalesMHAOperandType, kv.TuningAttr, kv.QuantizationAttr, kv.RotationAttr,
+                 kv.NormAttr):
         found.update({f"{kind.__name__}.{name}": value for name, value in vars(kind).items()
                       if not name.startswith("_") and name != "static_typeid"})
     assert len(found) > 120, sorted(found)

@@ -57,3 +57,63 @@ def test_two_contexts():
     with ir.Context() as two:
         second = layout_attr()
     assert first.context is not second.context and str(first) == str(second)
+
+
+def test_parts_of_one_context():
+    with ir.Context() as other:
+        foreign = ir.F32Type.get()
+    with ir.Context() as one:
+        assert one is not other
+        for options in (dict(scale_dtype=foreign, granularity=64),
+                        dict(rope_dtype=foreign, rope_size=8)):
+            with raises(ValueError, "expected element types of the layout's own context"):
+                kv.LayoutAttr.get(ir.BF16Type.get(), 1, 64, 8, **options)
+
+
+def test_attributes_of_operations():
+    with ir.Context():
+        tuning = kv.TuningAttr.get(threads=128, chunks=8)
+        assert str(tuning) == "#kvcache.tuning<threads = 128, chunks = 8>"
+        assert (tuning.threads, tuning.chunks, tuning.blocks_per_sm) == (128, 8, 0)
+        quantization = kv.QuantizationAttr.get(kv.ScaleContract.power_of_two, 0.5,
+                                               apply=kv.ApplyScale.divide)
+        assert isinstance(ir.Attribute.parse(str(quantization)), kv.QuantizationAttr)
+        assert (quantization.contract, quantization.floor, quantization.floor_on,
+                quantization.apply) == (1, 0.5, 0, 1)
+        rotation = kv.RotationAttr.get(kv.RotationStyle.half, 64)
+        assert str(rotation) == "#kvcache.rotation<style = half, start = 64>"
+        assert (rotation.style, rotation.start) == (1, 64)
+        norm = kv.NormAttr.get(weight_offset=1)
+        assert (norm.eps, norm.weight_offset) == (1e-6, 1)
+        for make, pattern in (
+                (lambda: kv.TuningAttr.get(threads=33), "threads .* multiple of 32"),
+                (lambda: kv.QuantizationAttr.get(contract=9), "expected a contract of scales"),
+                (lambda: kv.QuantizationAttr.get(floor=-1), "floor"),
+                (lambda: kv.RotationAttr.get(style=-1), "expected a style of rotation to be one of "
+                                                        r"interleaved \(0\), half \(1\), got -1"),
+                (lambda: kv.RotationAttr.get(start=-1), "start"),
+                (lambda: kv.NormAttr.get(eps=float("nan")), "eps")):
+            with raises(ValueError, pattern):
+                make()
+
+
+def test_members_of_enumerations():
+    """Of operations: a member, its number or its name, and nothing else."""
+    with ir.Context(), ir.Location.unknown():
+        module, free = ir.Module.create(), ir.ShapedType.get_dynamic_size()
+        out = ir.MemRefType.get([free, free, 8, 128], ir.F32Type.get())
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp("f", ([kv.CacheType.get(0, layout_attr()), out], []))
+        with ir.InsertionPoint(function.add_entry_block()):
+            cache, result = function.arguments
+            for policy in ("skip", 1, kv.OutOfRange.skip):
+                assert kv.gather(cache, result, policy=policy).policy.value == 1
+            for policy in ("skipp", 77, -1, kv.RowForm.padded, True, 1.5, [1]):
+                with raises(ValueError, r"expected a OutOfRange of assume \(0\), skip \(1\), "
+                                        r"trap \(2\), got "):
+                    kv.gather(cache, result, policy=policy)
+            with raises(ValueError, "expected a RowForm of ragged .* got 9"):
+                kv.append([], [], 9, [], [])
+            func.ReturnOp([])
+        assert str(module).count("policy = skip") == 3 or str(module).count("skip") == 3
+        assert module.operation.verify()

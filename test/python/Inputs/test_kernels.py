@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 
 import ml_dtypes
@@ -138,11 +139,19 @@ def test_argument_errors():
         ({**good, "table": TABLE[:, :1].copy()}, "expected at least 2 pages for 11 tokens, got 1"),
         ({**good, "out": np.float64(out)}, "'out': expected elements of f32, got f64"),
         ({**good, "out": out[..., ::2]}, "'out': expected size 64 of dimension 3, got 32"),
-        ({**good, "out": out.transpose(1, 0, 2, 3)}, "'out': expected stride .* contiguous"),
+        ({**good, "out": out.reshape(11, 2, 2, 64).transpose(1, 0, 2, 3)}, "'out': expected stride .* contiguous"),
         ({**good, "out": out[0]}, "'out': expected 4 dimensions, got 3"),
-        ({**good, "layer": "a"}, "'layer': expected a number, got str"),
+        ({**good, "layer": "a"}, "'layer': expected an integer, got 'a'"),
         ({**good, "layer": 0.5}, "'layer': expected an integer, got 0.5"),
         ({**good, "out": object()}, "'out': expected an array"),
+        ({**good, "out": np.zeros((3, 11, 2, 64), np.float32)},
+         "'out': expected size 2 of dimension 0, got 3"),
+        ({**good, "stream": "abc"}, "'stream': expected a CUstream as a number, .* got 'abc'"),
+        ({**good, "stream": object()}, "'stream': expected a CUstream"),
+        ({**good, "stream": -1}, "'stream': expected a CUstream"),
+        ({**good, "rows": 2**62}, "'out': expected an array of less than 2\\^63 bytes, got shape"),
+        ({**good, "tool": ""}, "expected tools of memcheck, .*, got ''"),
+        ({**good, "tool": 3}, "expected tools as a string, got int"),
     ]
     for arguments, pattern in cases:
         with raises(kvcache.ArgumentError, pattern):
@@ -156,6 +165,91 @@ def test_argument_errors():
         k(filled(kvcache.Layout("bf16", 2, 64, 8)), **good)
     with raises(kvcache.ArgumentError, "expected tools of memcheck"):
         k(pool, **good, tool="valgrind")
+
+
+def test_no_layer_escapes_the_check():
+    """Whatever is taken for a number is compared with the pool's layers."""
+    pool, k = filled(), kvcache.compile("gather", LAYOUT)
+    before = pool.blocks.copy()
+    append = kvcache.compile("append", LAYOUT)
+    rows = np.ones((1, 2, 64), pool.blocks.dtype)
+    for layer in (2, 2.0, np.array(2), np.float32(3), np.int8(2), -1.0):
+        with raises(kvcache.ArgumentError, "'layer': expected 0 to 1, the pool's layers, got"):
+            k(pool, lengths=LENGTHS, table=TABLE, layer=layer)
+        with raises(kvcache.ArgumentError, "'layer': expected 0 to 1, the pool's layers, got"):
+            append(pool, lengths=[0], table=[[0]], offsets=[0, 1], key_rows=rows, value_rows=rows,
+                   layer=layer)
+    for layer in ("1", b"1", True, np.True_, np.array(True), None, 1j, [0], np.array([0]), 0.5,
+                  np.float32(0.5), float("nan"), float("inf"), 1e30, 2**70):
+        with raises(kvcache.ArgumentError, "'layer': expected an integer"):
+            k(pool, lengths=LENGTHS, table=TABLE, layer=layer)
+    assert np.array_equal(before.view(np.uint8), pool.blocks.view(np.uint8))
+    for layer in (1, 1.0, np.array(1), np.float32(1), np.uint8(1)):
+        np.testing.assert_array_equal(k(pool, lengths=LENGTHS, table=TABLE, layer=layer)[0],
+                                      reference(pool)[0])
+
+
+def test_rows_for_all_tokens():
+    """Offsets that end beyond the rows would leave tokens unwritten."""
+    pool = filled()
+    rows = np.ones((3, 2, 64), np.float32)
+    for name, options in (("append", dict(rows="f8E4M3FN")), ("quantize_append", dict(rows="f32"))):
+        k = kvcache.compile(name, LAYOUT, side="key", **options)
+        mine = rows.astype(pool.blocks.dtype) if name == "append" else rows
+        with raises(kvcache.ArgumentError,
+                    "'key_rows': expected at least 5 rows, as 'offsets' says, got 3"):
+            k(pool, lengths=[0, 0], table=TABLE, offsets=[0, 2, 5], key_rows=mine)
+        k(pool, lengths=[0, 0], table=TABLE, offsets=[0, 1, 2], key_rows=mine)
+    k = kvcache.compile("quantize_append", LAYOUT, side="key", form="padded", rows="f32")
+    with raises(kvcache.ArgumentError,
+                "'key_rows': expected at least 4 rows a sequence, as 'new_lengths' says, got 3"):
+        k(pool, lengths=[0, 0], table=TABLE, new_lengths=[4, 0], key_rows=np.stack([rows, rows]))
+    layout = kvcache.Layout("bf16", heads=2, head_size=64, page_size=8)
+    k = kvcache.compile("paged_attention", layout, query_heads=4)
+    with raises(kvcache.ArgumentError, "'queries': expected at least 4 rows"):
+        k(layout.allocate(4, 1), lengths=[3, 3], table=TABLE, offsets=[0, 2, 4],
+          queries=np.zeros((3, 4, 64), layout.allocate(1, 1).blocks.dtype))
+
+
+def test_instrumented_kernels_can_be_called():
+    pool = filled()
+    k = kvcache.compile("gather", LAYOUT, instrument=True)
+    np.testing.assert_array_equal(k(pool, lengths=LENGTHS, table=TABLE, layer=1)[0],
+                                  reference(pool)[0])
+    append = kvcache.compile("append", LAYOUT, side="key", instrument=True)
+    rows = np.ones((1, 2, 64), pool.blocks.dtype)
+    append(pool, lengths=[3], table=[[0]], offsets=[0, 1], key_rows=rows)
+    assert np.all(pool.blocks[0, 0, 0, 3] == rows)
+    with raises(kvcache.LaunchError, ""):
+        k(pool, lengths=[3], table=[[99]])
+
+
+def test_places_in_errors():
+    """A module's operations keep the places that they come from; a generated program has
+    a name."""
+    from kvcache import ir
+
+    with ir.Context():
+        with ir.Location.file("serve.py", 42, 7):
+            other = ir.Module.create()
+            with ir.InsertionPoint(other.body):
+                from kvcache.dialects import func
+                kind = ir.FunctionType.get([ir.MemRefType.get([4], ir.F32Type.get())], [])
+                function = func.FuncOp("f", kind)
+                with ir.InsertionPoint(function.add_entry_block()):
+                    ir.Operation.create("gpu.barrier")
+                    func.ReturnOp([])
+                function.attributes["kvcache.name"] = ir.StringAttr.get("f")
+    try:
+        kvcache.compile(other)
+    except kvcache.CompileError as error:
+        assert "serve.py:42:7" in error.diagnostics[0].location, error
+    else:
+        raise AssertionError("expected an error")
+    with raises(kvcache.CompileError, r"^<paged_attention>:\d+:\d+: error: "):
+        kvcache.compile("paged_attention", kvcache.Layout("bf16", 2, 64, 8), query_heads=3)
+    with raises(kvcache.CompileError, r"^<program>:2:3: error: "):
+        kvcache.compile("func.func @f() {\n  kvcache.nothing\n}")
 
 
 def test_checks_and_counters():
@@ -175,10 +269,28 @@ def test_checks_and_counters():
 
 
 def test_dump(folder):
-    kvcache.compile("clear_pages", LAYOUT, dump=folder)
-    files = [path for path in folder.rglob("*.mlir")]
-    assert len(files) > 8, files
-    assert any("gpu.launch" in path.read_text() for path in files)
+    """A folder for each kernel, and the same files as without."""
+    kernels = [kvcache.compile(name, LAYOUT, dump=folder) for name in ("clear_pages", "gather")]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"{k.name}-{k.key[:12]}" for k in kernels]
+    for k in kernels:
+        files = list((folder / f"{k.name}-{k.key[:12]}").rglob("*.mlir"))
+        assert len(files) > 8 and any("gpu.launch" in path.read_text() for path in files), files
+    assert kernels[1].files == kvcache.compile("gather", LAYOUT, cache=False).files
+    # Names are no part of any option's text.
+    odd = folder / "a b,c{d}"
+    odd.mkdir()
+    before = tempfile.tempdir
+    try:
+        tempfile.tempdir = str(odd)
+        k = kvcache.compile("gather", LAYOUT, dump=odd / "d e")
+    finally:
+        tempfile.tempdir = before
+    assert k.files == kernels[1].files
+    with raises(kvcache.CompileError, "query"):
+        kvcache.compile("paged_attention", LAYOUT, query_heads=3, dump=folder)
+    with raises(ValueError, "expected dump to be a folder's path, got 3"):
+        kvcache.compile("gather", LAYOUT, dump=3)
 
 
 def test_other_arrays():
@@ -200,6 +312,14 @@ def test_other_arrays():
     k = kvcache.compile("gather", LAYOUT)
     k(pool, lengths=LENGTHS, table=TABLE, layer=1, out=Foreign(out))
     np.testing.assert_array_equal(out[0], reference(pool)[0])
+
+    class ByInterface:
+        def __init__(self, array):
+            self.__array_interface__ = array.__array_interface__
+
+    other = np.zeros_like(out)
+    k(pool, lengths=ByInterface(LENGTHS), table=ByInterface(TABLE), layer=1, out=ByInterface(other))
+    np.testing.assert_array_equal(other, out)
 
     class OnGPU:
         __cuda_array_interface__ = dict(shape=(2, 11, 2, 64), typestr="<f4", data=(4096, False),
@@ -237,25 +357,3 @@ def test_forked():
     assert queue.get(timeout=60)
     child.join()
     assert child.exitcode == 0 and gather_once(3)
-
-
-def test_disk_cache(folder):
-    """Many processes at once, a damaged entry, a folder that cannot be written."""
-    script = ("import kvcache\nlayout = kvcache.Layout('bf16', heads=1, head_size=32, page_size=4)\n"
-              "print(len(kvcache.compile('gather', layout).ptx))")
-
-    def start(where):
-        environment = dict(os.environ, KVCACHE_CACHE_DIR=str(where))
-        return subprocess.Popen([sys.executable, "-c", script], env=environment,
-                                stdout=subprocess.PIPE, text=True)
-
-    processes = [start(folder) for _ in range(4)]
-    sizes = {process.communicate()[0] for process in processes}
-    assert len(sizes) == 1 and int(sizes.pop()) > 100
-    entries = list(folder.iterdir())
-    assert len(entries) == 1 and entries[0].suffix == ".json", entries
-    entries[0].write_text(entries[0].read_text()[:-100])
-    again = start(folder)
-    assert int(again.communicate()[0]) > 100 and again.returncode == 0
-    nowhere = start("/proc/none")
-    assert int(nowhere.communicate()[0]) > 100 and nowhere.returncode == 0

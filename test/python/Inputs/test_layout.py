@@ -105,6 +105,52 @@ def test_explain():
     xml.etree.ElementTree.fromstring(svg)
 
 
+def test_drawings():
+    """Every element lies in the stretch that says so, and nothing else does."""
+    import re
+    for layout in (
+            kvcache.Layout(**FP8),
+            kvcache.Layout("bf16", heads=16, head_size=32, page_size=4, order="hnd"),
+            kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=4, scales="f32",
+                           granularity=32, placement="inline", kv_inner=True),
+            kvcache.Layout("f8E4M3FN", heads=1, head_size=512, page_size=64, mla=True,
+                           scales="f8E8M0FNU", granularity=64, placement="page_split",
+                           rope=("bf16", 64), footer=8, page_align=576),
+            kvcache.Layout("f8E4M3FN", heads=1, head_size=576, page_size=64, mla=True, scales="f32",
+                           granularity=128, placement="inline", rope=("bf16", 64)),
+            kvcache.Layout("f4E2M1FN", heads=4, head_size=128, page_size=16, scales="f8E4M3FN",
+                           granularity=16, swizzle="kv")):
+        text = layout.explain(layers=2, token=layout.page_size + 3, table=[[0, 1]],
+                              scales_table=None)
+        svg, bars, row = text.svg(), {}, None
+        for label, x, width, title in re.findall(
+                r'<text x="4"[^>]*>([^<]*)<|<rect x="([\d.]+)"[^>]* width="([\d.]+)"[^>]*>'
+                r'<title>([^<]*)<', svg):
+            if label:
+                row = bars.setdefault(label, [])
+                continue
+            name, first, end = re.fullmatch(r"(.*): bytes (\d+) to (\d+)", title).groups()
+            row.append((name, int(first), int(end)))
+            assert 150 <= float(x) and float(x) + float(width) < 910.01 and float(width) > 0
+        for row in bars.values():
+            ordered = sorted((first, end) for _, first, end in row)
+            assert all(a[1] <= b[0] for a, b in zip(ordered, ordered[1:])), ordered
+        (page,) = [row for label, row in bars.items() if label.startswith("page of values")]
+        assert len(page) == 2 * (1 if layout.kv_inner else layout.sides)
+        assert max(end for *_, end in page) <= layout.page_bytes(2)
+        for side in ("key", "value")[:layout.sides]:
+            pieces = {name: (first, end) for label, row in bars.items()
+                      if label.startswith(f"slot 3, {side}") for name, first, end in row}
+            for head in range(layout.heads):
+                for dim in (0, layout.head_size - 1):
+                    place = layout.place(layers=2, block=0, slot=3, head=head, dim=dim, side=side)
+                    first, end = pieces[f"{place.pool} of head {head}"]
+                    assert first <= place.offset and place.offset + place.bytes <= end
+                if layout.scales:
+                    place = layout.scale_place(layers=2, block=0, slot=3, head=head, dim=0, side=side)
+                    assert pieces[f"scale 0 of head {head}"][0] == place.offset
+
+
 def test_pools():
     layout = kvcache.Layout(**FP8)
     pool = layout.allocate(num_blocks=3, layers=2, scales_blocks=5)

@@ -2,6 +2,10 @@
 """Kernels as operators of torch, on CPU tensors. Pools of 8-bit floats are tensors of
 bytes, as serving stacks have them: opcheck cannot compare torch's own 8-bit floats."""
 
+import os
+import pathlib
+import re
+
 import numpy as np
 import torch
 from reference import attention, tokens
@@ -50,6 +54,18 @@ def test_gather():
     schema = str(torch.ops.test.gather.default._schema)
     assert schema == ("test::gather(Tensor blocks, Tensor scales, Tensor lengths, Tensor table, "
                       "SymInt layer, SymInt rows) -> Tensor"), schema
+
+
+def test_the_example_of_the_documentation_runs():
+    page = (pathlib.Path(os.environ["KVCACHE_SOURCE"]) / "docs/python.md").read_text()
+    (example,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.S)
+                  if "kvcache.torch" in block]
+    blocks, scales = tensors()
+    names = dict(layout=LAYOUT, blocks=blocks, scales=scales, lengths=LENGTHS, table=TABLE)
+    exec(example, names)
+    assert names["keys"].shape == (2, 20, 2, 64)
+    np.testing.assert_array_equal(names["keys"][0, :11].numpy(),
+                                  tokens(as_numpy(blocks, scales), [3, 1], 11, 1))
 
 
 def test_append():

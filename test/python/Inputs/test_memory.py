@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Host memory that is not there: an exception, and the process goes on."""
+
+import ctypes
+import mmap
+
+import numpy as np
+from reference import filled, tokens
+from util import raises
+
+import kvcache
+from kvcache import arrays, runtime
+
+LAYOUT = kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=8, scales="f32",
+                        granularity=32)
+TABLE, LENGTHS = np.array([[3, 1], [0, 2]], np.int32), np.array([11, 4], np.int32)
+NOWHERE, OUT = 0x10000, (2, 11, 2, 64)
+
+
+class Foreign:
+    """An array by DLPack, wherever it says that it lies."""
+
+    def __init__(self, pointer, shape, code, bits):
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.tensor = arrays._DLTensor(pointer, 1, 0, len(shape), code, bits, 1, self.shape, None, 0)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p,
+                                                       ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+def unmapped(array):
+    """A copy of an array, whose memory is then taken away."""
+    memory = mmap.mmap(-1, array.nbytes)
+    copy = np.frombuffer(memory, array.dtype).reshape(array.shape)
+    libc = ctypes.CDLL(None)
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    pages = -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    # What comes next must not find the memory of something else at that place.
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.mmap(copy.ctypes.data, pages, mmap.PROT_NONE if hasattr(mmap, "PROT_NONE") else 0,
+              0x32, -1, 0)  # MAP_FIXED | MAP_ANONYMOUS | MAP_PRIVATE
+    KEPT.append(memory)
+    return copy
+
+
+KEPT = []
+
+
+def test_memory_that_is_not_mapped():
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    good = dict(lengths=LENGTHS, table=TABLE)
+    gone = "was it freed"
+    cases = [
+        (kvcache.LaunchError, gone, dict(out=Foreign(NOWHERE, OUT, 2, 32))),
+        (kvcache.ArgumentError, f"'lengths': .*{gone}", dict(lengths=Foreign(NOWHERE, (2,), 0, 32))),
+        (kvcache.ArgumentError, "'lengths': expected memory, got a null pointer",
+         dict(lengths=Foreign(0, (2,), 0, 32))),
+        (kvcache.ArgumentError, "'out': expected memory, got a null pointer",
+         dict(out=Foreign(0, OUT, 2, 32))),
+        (kvcache.ArgumentError, "'out': expected an array inside of the address space",
+         dict(out=Foreign(NOWHERE, (2**40, 2**40, 2, 64), 2, 32))),
+        (kvcache.ArgumentError, "'out': expected an array inside of the address space",
+         dict(out=Foreign(NOWHERE, (2, -11, 2, 64), 2, 32))),
+        (kvcache.ArgumentError, f"'lengths': .*{gone}", dict(lengths=unmapped(LENGTHS))),
+        (kvcache.ArgumentError, f"'lengths': .*{gone}",
+         dict(lengths=unmapped(LENGTHS.astype(np.int64)))),
+        (kvcache.LaunchError, gone, dict(table=unmapped(TABLE))),
+    ]
+    for kind, pattern, arguments in cases:
+        with raises(kind, pattern):
+            k(pool, **{**good, **arguments})
+    with raises(kvcache.LaunchError, gone):
+        k(LAYOUT.wrap(unmapped(pool.blocks), pool.scales), **good)
+    np.testing.assert_array_equal(k(pool, **good)[0], tokens(pool, TABLE[0], 11))
+
+
+def test_host_memory():
+    array = np.zeros(10**6, np.uint8)
+    low = array.ctypes.data
+    assert runtime.is_host_memory(low, low + array.nbytes) and runtime.is_host_memory(low, low)
+    assert not runtime.is_host_memory(NOWHERE, NOWHERE + 1)
+    assert not runtime.is_host_memory(0, 8)
+    assert not runtime.is_host_memory(low, 2**63)
