@@ -33,7 +33,7 @@ def _member(kind, value):
             if value == one:
                 return one
     known = ", ".join(f"{one} ({int(one)})" for one in kind)
-    raise ValueError(f"expected a {kind.__name__} of {known}, got {value!r}")
+    raise ValueError(f"expected {kind.__name__} to be one of {known}, got {value!r}")
 
 
 def _register(kind):

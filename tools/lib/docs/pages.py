@@ -40,6 +40,30 @@ def tablegen():
     raise Failed("no mlir-tblgen; install mlir-22-tools and libmlir-22-dev")
 
 
+def members(root, tool):
+    """What the members of enumerations say, by enumeration, as Markdown."""
+    done = subprocess.run(
+        [tool.with_name("llvm-tblgen"), "--dump-json", "-I", root / "include", "-I",
+         tool.parent.parent / "include", root / f"{IR}/KVCacheOps.td"],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(f"llvm-tblgen: {done.stderr.strip()}")
+    records = json.loads(done.stdout)
+    return {records[key]["className"]: records[key]["description"]
+            for key in records["!instanceof"]["KVCache_Enum"]}
+
+
+def with_members(text, described):
+    """The dialect's page, whose tables of members have no texts."""
+    for name, description in described.items():
+        text, count = re.subn(rf"(### {name}\n.*?)#### Cases:\n.*?(?=\n###|\Z)",
+                              lambda match: f"{match[1]}{description}\n", text, count=1,
+                              flags=re.S)
+        if not count:
+            raise Failed(f"no enumeration {name} in the dialect's page")
+    return text
+
+
 def generated(root, tool, arguments, file):
     include = tool.parent.parent / "include"
     extra = ["-dialect=kvcache"] if arguments == "-gen-dialect-doc" else []
@@ -187,6 +211,8 @@ def write(root, folder):
     tool = tablegen()
     for name, title, parts in REFERENCE:
         text = "\n".join(generated(root, tool, *part) for part in parts)
+        if name == "dialect":
+            text = with_members(text, members(root, tool))
         if len(parts) > 1:
             text = f"# {title}\n\n" + text
         (folder / f"pages/reference/{name}.md").write_text(text)
