@@ -49,3 +49,58 @@ func.func @other_layout(%x: tensor<64xf32>, %v: f32, %i: index) -> tensor<8xf32>
   }
   return %new : tensor<8xf32>
 }
+
+// -----
+
+// In a loop the second iteration needs what the first overwrote.
+func.func @outer_tensor(%pool: tensor<8xf32>, %v: f32, %i: index, %n: index, %step: index) -> f32 {
+  // expected-note @+1 {{each iteration of this loop starts from the old contents; pass the tensor as an iteration argument and yield the result}}
+  %last = scf.for %j = %i to %n step %step iter_args(%unused = %v) -> f32 {
+    // expected-error @+1 {{operand #0 of type 'tensor<8xf32>' would be copied to be written}}
+    %new = kvcache.with_buffers writes(%pool : tensor<8xf32>) {
+    ^bb0(%b: memref<8xf32>):
+      memref.store %v, %b[%i] : memref<8xf32>
+    }
+    %got = tensor.extract %new[%i] : tensor<8xf32>
+    scf.yield %got : f32
+  }
+  return %last : f32
+}
+
+// -----
+
+// What is read before in the loop is read again after.
+func.func @read_before_in_loop(%pool: tensor<8xf32>, %v: f32, %i: index, %n: index, %step: index) -> f32 {
+  // expected-note @+1 {{each iteration of this loop starts from the old contents}}
+  %sum = scf.for %j = %i to %n step %step iter_args(%s = %v) -> f32 {
+    // expected-note @+1 {{its old contents are used here}}
+    %old = tensor.extract %pool[%i] : tensor<8xf32>
+    // expected-error @+1 {{operand #0 of type 'tensor<8xf32>' would be copied to be written}}
+    %new = kvcache.with_buffers writes(%pool : tensor<8xf32>) {
+    ^bb0(%b: memref<8xf32>):
+      memref.store %v, %b[%i] : memref<8xf32>
+    }
+    %got = tensor.extract %new[%i] : tensor<8xf32>
+    %t = arith.addf %got, %old : f32
+    scf.yield %t : f32
+  }
+  return %sum : f32
+}
+
+// -----
+
+// A use that has passed forces nothing, and is not named.
+func.func @passed(%pool: tensor<8xf32>, %v: f32, %i: index, %n: index, %step: index) -> (f32, tensor<8xf32>, f32) {
+  %sum = scf.for %j = %i to %n step %step iter_args(%s = %v) -> f32 {
+    %early = tensor.extract %pool[%j] : tensor<8xf32>
+    scf.yield %early : f32
+  }
+  // expected-error @+1 {{operand #0 of type 'tensor<8xf32>' would be copied to be written}}
+  %new = kvcache.with_buffers writes(%pool : tensor<8xf32>) {
+  ^bb0(%b: memref<8xf32>):
+    memref.store %v, %b[%i] : memref<8xf32>
+  }
+  // expected-note @+1 {{its old contents are used here}}
+  %late = tensor.extract %pool[%i] : tensor<8xf32>
+  return %sum, %new, %late : f32, tensor<8xf32>, f32
+}

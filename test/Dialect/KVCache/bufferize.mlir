@@ -90,3 +90,32 @@ func.func @strided(%x: tensor<8xf32>, %v: f32, %i: index) -> tensor<8xf32> {
   }
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// Calls in a row and in a loop, each on the result of the last; a function that
+// is said to read alone.
+// CHECK-LABEL: func.func @calls(
+// CHECK-SAME:    %[[POOL:[a-z0-9]+]]: memref<8xf32>
+// CHECK-NOT:     memref.alloc
+// CHECK:         call @update(%[[POOL]]
+// CHECK:         call @look(
+func.func @update(%pool: tensor<8xf32>, %v: f32, %i: index) -> tensor<8xf32> {
+  %new = kvcache.with_buffers writes(%pool : tensor<8xf32>) {
+  ^bb0(%b: memref<8xf32>):
+    memref.store %v, %b[%i] : memref<8xf32>
+  }
+  return %new : tensor<8xf32>
+}
+
+func.func private @look(tensor<8xf32> {bufferization.access = "read"})
+
+func.func @calls(%pool: tensor<8xf32>, %v: f32, %i: index, %n: index, %step: index) -> tensor<8xf32> {
+  %first = call @update(%pool, %v, %i) : (tensor<8xf32>, f32, index) -> tensor<8xf32>
+  call @look(%first) : (tensor<8xf32>) -> ()
+  %last = scf.for %j = %i to %n step %step iter_args(%p = %first) -> tensor<8xf32> {
+    %new = func.call @update(%p, %v, %j) : (tensor<8xf32>, f32, index) -> tensor<8xf32>
+    scf.yield %new : tensor<8xf32>
+  }
+  return %last : tensor<8xf32>
+}

@@ -514,3 +514,17 @@ func.func @own_scales_table(%blocks: memref<?x1x?x64x1x128xf8E4M3FN>, %lengths: 
   memref.store %v, %scales_table[%i, %i] : memref<4x8xi32>
   return
 }
+
+// -----
+
+// The output of a kernel is written as by a store.
+#kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 64>, page_size = 16>
+!blocks = memref<?x2x?x16x1x64xbf16>
+!collection = !kvcache.collection<#kv>
+func.func @kernel(%blocks: !blocks, %lengths: memref<4xi32>, %table: memref<4x8xi32>, %max: memref<1xi32>, %scores: memref<4x?xf32>) {
+  // expected-note @+1 {{the collection is made here}}
+  %c = kvcache.get_paged_cache blocks(%blocks : !blocks) lengths(%lengths : memref<4xi32>) table(%table : memref<4x8xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !collection
+  // expected-error @+1 {{'kvcache.topk' op writes 'lookup_table', which a collection has frozen; write it before 'kvcache.get_paged_cache'}}
+  kvcache.topk scores(%scores : memref<4x?xf32>) live(%lengths : memref<4xi32>) into(%table : memref<4x8xi32>)
+  return
+}

@@ -158,3 +158,17 @@ func.func @launch(%blocks: !blocks, %lengths: memref<4xi32>, %table: memref<4x8x
   return %c : !collection
 }
 }
+
+// Kernels that write pools which lie in one allocation with the tables.
+// CHECK-LABEL: func @one_allocation
+func.func @one_allocation(%arena: memref<1048576xi8>, %at: index, %n: index, %pages: memref<?xi32>, %rows: memref<?x1x64xbf16>, %max: memref<1xi32>) {
+  %blocks = memref.view %arena[%at][%n, %n] : memref<1048576xi8> to !blocks
+  %lengths = memref.view %arena[%n][] : memref<1048576xi8> to memref<4xi32>
+  %table = memref.view %arena[%n][] : memref<1048576xi8> to memref<4x8xi32>
+  %c = kvcache.get_paged_cache blocks(%blocks : !blocks) lengths(%lengths : memref<4xi32>) table(%table : memref<4x8xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !collection
+  %p = kvcache.get_page_pools blocks(%blocks : !blocks) : !collection
+  kvcache.clear_pages %p pages(%pages : memref<?xi32>) : !collection
+  %k = kvcache.get_key_cache %c[%n] : !collection
+  kvcache.append sources(%rows : memref<?x1x64xbf16>) into(%k : !kvcache.cache<key, #kv>) ragged(%pages : memref<?xi32>)
+  return
+}

@@ -6,13 +6,15 @@
 
 #include "kvcache/Dialect/KVCache/Transforms/BufferizableOpInterfaceImpl.h"
 
+#include "TensorCopies.h"
+
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
-#include "mlir/IR/Dominance.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -46,40 +48,16 @@ namespace {
 struct WithBuffersModel
     : DstBufferizableOpInterfaceExternalModel<WithBuffersModel, WithBuffersOp> {
   LogicalResult verifyAnalysis(Operation *op, const AnalysisState &state) const;
+  LogicalResult
+  resolveConflicts(Operation *op, RewriterBase &rewriter,
+                   const AnalysisState &state,
+                   const BufferizationState &bufferizationState) const;
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const;
 };
 
 } // namespace
-
-/// Says at a use that reads what `written` held before, or where it comes from,
-/// why it cannot be written in place.
-static void explainCopy(InFlightDiagnostic &error, OpOperand &written,
-                        const OneShotAnalysisState &state) {
-  Operation *op = written.getOwner();
-  DominanceInfo dominance;
-  SmallPtrSet<Operation *, 4> named;
-  state.applyOnAliases(written.get(), [&](Value alias) {
-    for (OpOperand &use : alias.getUses()) {
-      Operation *user = use.getOwner();
-      if (&use == &written || !state.bufferizesToMemoryRead(use) ||
-          (user != op && dominance.properlyDominates(user, op)) ||
-          !named.insert(user).second)
-        continue;
-      error.attachNote(user->getLoc())
-          << (user == op ? "the same operation uses it once more"
-                         : "its old contents are used here");
-    }
-  });
-  if (!named.empty())
-    return;
-  for (Value definition : state.findDefinitions(&written))
-    if (!state.isWritable(definition))
-      error.attachNote(definition.getLoc())
-          << "it comes from here and may not be written; a function's argument "
-             "may be where it is marked 'bufferization.writable = true'";
-}
 
 LogicalResult
 WithBuffersModel::verifyAnalysis(Operation *op,
@@ -99,6 +77,23 @@ WithBuffersModel::verifyAnalysis(Operation *op,
     result = failure();
   }
   return result;
+}
+
+/// Comes when the whole program is analysed: operands of this operation are in
+/// place by then, and no other may need a copy of them.
+LogicalResult WithBuffersModel::resolveConflicts(
+    Operation *op, RewriterBase &rewriter, const AnalysisState &state,
+    const BufferizationState &bufferizationState) const {
+  auto *oneShot = dyn_cast<OneShotAnalysisState>(&state);
+  if (!oneShot || state.getOptions().copyBeforeWrite)
+    return op->emitOpError(
+        "cannot be bufferized without an analysis, which would copy what it "
+        "writes; leave 'copy-before-write' and 'no-analysis-func-filter' out");
+  if (failed(checkTensorCopies(cast<WithBuffersOp>(op), *oneShot,
+                               bufferizationState)))
+    return failure();
+  return cast<BufferizableOpInterface>(op).resolveTensorOpOperandConflicts(
+      rewriter, state, bufferizationState);
 }
 
 LogicalResult WithBuffersModel::bufferize(Operation *op, RewriterBase &rewriter,

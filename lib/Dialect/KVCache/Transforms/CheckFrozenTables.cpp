@@ -102,7 +102,9 @@ void FrozenTables::collectWrites(Operation *op, Function &function) {
   for (const MemoryEffects::EffectInstance &effect : effects) {
     bool frees = isa<MemoryEffects::Free>(effect.getEffect());
     Value memory = effect.getValue();
-    if (!memory || !(frees || isa<MemoryEffects::Write>(effect.getEffect())))
+    // Pools, which caches and collections stand for, are no tables.
+    if (!memory || !isa<BaseMemRefType>(memory.getType()) ||
+        !(frees || isa<MemoryEffects::Write>(effect.getEffect())))
       continue;
     for (MemRefRoot root : roots.get(memory))
       function.writes.push_back({root, {op, op, "", frees}});

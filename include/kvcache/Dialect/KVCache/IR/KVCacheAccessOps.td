@@ -16,7 +16,7 @@ def KVCache_ScalarOrVector : AnyTypeOf<
     "a number or a vector of rank 1">;
 
 /// Effects are on memory at large: a pool may be reached through its memref and
-/// through any number of caches.
+/// through any number of caches. Stores name what they write besides.
 class KVCache_AccessOp<string opMnemonic, MemoryEffect effect>
     : KVCache_Op<opMnemonic, [MemoryEffects<[effect]>]> {
   let hasVerifier = 1;
@@ -126,7 +126,8 @@ def KVCache_LoadScaleOp : KVCache_LoadOpBase<"load_scale"> {
 
 class KVCache_StoreOpBase<string opMnemonic>
     : KVCache_AccessOp<opMnemonic, MemWrite> {
-  let arguments = (ins KVCache_ScalarOrVector:$value, KVCache_Operand:$target,
+  let arguments = (ins KVCache_ScalarOrVector:$value,
+                       Arg<KVCache_Operand, "", [MemWrite]>:$target,
                        Index:$batch, Index:$token, Index:$head, Index:$dim,
                        KVCache_assumeUnlessSaid:$policy,
                        OptionalAttr<I64Attr>:$alignment);

@@ -19,7 +19,8 @@ def KVCache_KernelOpTrait : NativeOpTrait<"KernelOpTrait"> {
 
 /// An operation of the host that stands for a kernel and its launch.
 /// `kvcache-expand-kernels` makes both of it. It reads and writes device memory
-/// at large. Nothing that it writes (pools, and the memrefs that say so) overlaps
+/// at large, and names the operands that it writes besides: memrefs, and caches
+/// and collections, which stand for their pools. Nothing that it writes overlaps
 /// another operand; `kvcache-instrument` checks that.
 class KVCache_KernelOpBase<string opMnemonic, list<Trait> traits = []>
     : KVCache_Op<opMnemonic, traits # [
@@ -96,7 +97,7 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
     Variadic<AnyMemRef>:$sources,
-    Variadic<KVCache_CacheType>:$targets,
+    Arg<Variadic<KVCache_CacheType>, "", [MemWrite]>:$targets,
     KVCache_RowForm:$form,
     Variadic<AnyMemRef>:$rows,
     Variadic<AnyMemRef>:$scales,

@@ -46,7 +46,7 @@ def KVCache_ClearPagesOp : KVCache_PageKernelOp<"clear_pages"> {
   }];
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
-    KVCache_CollectionType:$collection,
+    Arg<KVCache_CollectionType, "", [MemWrite]>:$collection,
     Variadic<AnyMemRef>:$pages,
     OptionalAttr<DenseI64ArrayAttr>:$layers,
     OptionalAttr<KVCache_TuningAttr>:$tuning
@@ -101,7 +101,7 @@ def KVCache_CopyPagesOp : KVCache_PageKernelOp<"copy_pages", [
   }];
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
-    KVCache_CollectionType:$collection,
+    Arg<KVCache_CollectionType, "", [MemWrite]>:$collection,
     Variadic<AnyMemRef>:$pairs,
     UnitAttr:$disjoint,
     Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
@@ -148,7 +148,7 @@ def KVCache_MoveTokensOp : KVCache_PageKernelOp<"move_tokens", [
   }];
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
-    KVCache_CollectionType:$collection,
+    Arg<KVCache_CollectionType, "", [MemWrite]>:$collection,
     Variadic<AnyMemRef>:$sources,
     Variadic<AnyMemRef>:$destinations,
     UnitAttr:$disjoint,
@@ -199,7 +199,7 @@ def KVCache_CompactOp : KVCache_PageKernelOp<"compact"> {
   }];
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
-    KVCache_CollectionType:$collection,
+    Arg<KVCache_CollectionType, "", [MemWrite]>:$collection,
     Arg<Variadic<AnyMemRef>, "", [MemWrite]>:$tables,
     Arg<AnyMemRef, "", [MemWrite]>:$workspace,
     OptionalAttr<KVCache_TuningAttr>:$tuning
@@ -242,7 +242,7 @@ def KVCache_ConvertLayoutOp : KVCache_KernelOpBase<"convert_layout"> {
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
     KVCache_CollectionType:$source,
-    KVCache_CollectionType:$target,
+    Arg<KVCache_CollectionType, "", [MemWrite]>:$target,
     OptionalAttr<DenseI64ArrayAttr>:$layers,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );

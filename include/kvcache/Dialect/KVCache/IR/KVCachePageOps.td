@@ -247,7 +247,8 @@ def KVCache_StoreInPageOp : KVCache_InPageOp<"store_in_page", MemWrite, "Target"
         : vector<16xf8E4M3FN>, !kvcache.mha_operand<key, #kv>
     ```
   }];
-  let arguments = (ins KVCache_ScalarOrVector:$value, KVCache_Operand:$target,
+  let arguments = (ins KVCache_ScalarOrVector:$value,
+                       Arg<KVCache_Operand, "", [MemWrite]>:$target,
                        I32:$block, Index:$slot, Index:$head, Index:$dim,
                        UnitAttr:$tail, OptionalAttr<I64Attr>:$alignment);
   let assemblyFormat = [{

@@ -59,7 +59,7 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
     Variadic<AnyMemRef>:$sources,
-    Variadic<KVCache_CacheType>:$targets,
+    Arg<Variadic<KVCache_CacheType>, "", [MemWrite]>:$targets,
     KVCache_RowForm:$form,
     Variadic<AnyMemRef>:$rows,
     KVCache_QuantizationAttr:$quantization,
@@ -98,7 +98,7 @@ def KVCache_AppendScalesOp : KVCache_AppendOpBase<"append_scales"> {
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
     Variadic<AnyMemRef>:$scales,
-    Variadic<KVCache_CacheType>:$targets,
+    Arg<Variadic<KVCache_CacheType>, "", [MemWrite]>:$targets,
     KVCache_RowForm:$form,
     Variadic<AnyMemRef>:$rows,
     OptionalAttr<KVCache_TuningAttr>:$tuning

@@ -130,7 +130,7 @@ def KVCache_RopeQuantizeAppendOp
   let arguments = (ins
     KVCache_assumeUnlessSaid:$policy,
     Variadic<AnyMemRef>:$sources,
-    Variadic<KVCache_CacheType>:$targets,
+    Arg<Variadic<KVCache_CacheType>, "", [MemWrite]>:$targets,
     KVCache_RowForm:$form,
     Variadic<AnyMemRef>:$rows,
     AnyMemRef:$cos,

@@ -25,17 +25,23 @@ def KVCache_WithBuffersOp : KVCache_Op<"with_buffers", [
 
     One-shot bufferization (`one-shot-bufferize`, or `kvcache-to-ptx` on the
     bufferized program) puts the body in place of the operation. It copies no
-    tensor of `writes`: where the old contents are needed afterwards, or may not
-    be written, that is an error which names the use, since a copy of a pool is
+    tensor of `writes`, and no pool that the body reads, neither here nor at
+    another operation that has the same buffer, be it in a function that calls
+    this one: where the old contents are needed afterwards, or may not be
+    written, that is an error which names the use, since a copy of a pool is
     never meant. The body must not keep a buffer beyond its end.
 
     **Constraints:**
     - The body's arguments are strided memrefs, one for each tensor, `reads`
       first, of the tensors' element types and shapes.
     - There are one or more `writes`.
+    - No operation in the body writes a memref of `reads` by a memory effect on
+      it, on a view of it or on a cache whose pool it is. What calls and launches
+      do is the program's affair.
 
-    **Errors of bufferization:** a tensor of `writes` would be copied; a buffer has
-    a layout that the body's memref type has not.
+    **Errors of bufferization:** a tensor of `writes` or a pool would be copied; the
+    analysis is turned off (`copy-before-write`); a buffer has a layout that the
+    body's memref type has not.
 
     Example:
     ```mlir
@@ -69,6 +75,7 @@ def KVCache_WithBuffersOp : KVCache_Op<"with_buffers", [
     `writes` `(` $writes `:` type($writes) `)` attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHETENSOROPS_TD

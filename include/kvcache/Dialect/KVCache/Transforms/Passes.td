@@ -187,8 +187,10 @@ def CheckFrozenTablesPass
     Freeing a table is an error where something computed from the collection
     (the collection itself, a cache, a row, a view) may be used afterwards.
 
-    What is not seen is not reported: functions without a body, indirect calls
-    and operations of unknown memory effects are taken not to write tables.
+    A kernel operation writes its outputs as a store does; the pools of caches are
+    taken not to be tables. What is not seen is not reported: functions without a
+    body, indirect calls and operations of unknown memory effects are taken not
+    to write tables.
   }];
 }
 
