@@ -12,6 +12,7 @@
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -55,14 +56,6 @@ private:
   Operation *op;
   SmallVector<Buffer> buffers;
 };
-
-/// Whether an operation writes the pools of an operand of it.
-bool writesPools(Operation *op, Value operand) {
-  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
-    return operand == convert.getTarget();
-  return isa<AppendOp, AppendScalesOp, QuantizeAppendOp, RopeQuantizeAppendOp,
-             ClearPagesOp, CopyPagesOp, MoveTokensOp, CompactOp>(op);
-}
 
 void OverlapChecks::addBuffers(Value operand, unsigned number, bool isWritten) {
   std::string name = "operand " + std::to_string(number);
@@ -174,13 +167,9 @@ void OverlapChecks::emit() {
   for (auto [number, operand] : llvm::enumerate(op->getOpOperands())) {
     SmallVector<MemoryEffects::EffectInstance> own;
     effects.getEffectsOnValue(operand.get(), own);
-    bool isWritten = isa<MemRefType>(operand.get().getType())
-                         ? llvm::any_of(own,
-                                        [](const auto &effect) {
-                                          return isa<MemoryEffects::Write>(
-                                              effect.getEffect());
-                                        })
-                         : writesPools(op, operand.get());
+    bool isWritten = llvm::any_of(own, [](const auto &effect) {
+      return isa<MemoryEffects::Write>(effect.getEffect());
+    });
     addBuffers(operand.get(), number, isWritten);
   }
   SmallVector<Footprint> footprints;
