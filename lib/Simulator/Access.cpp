@@ -71,13 +71,15 @@ static char *resolveShared(Warp &warp, const Inst &inst, unsigned lane,
   return block->shared.data() + offset;
 }
 
+/// `space` is global or constant, as the instruction says.
 static char *resolveGlobal(Warp &warp, const Inst &inst, unsigned lane,
-                           uint64_t address, unsigned bytes, AccessMode mode) {
+                           uint64_t address, unsigned bytes, Space space,
+                           AccessMode mode) {
   const Allocation *a = warp.worker->lastAllocation;
   if (!a || address < a->begin || address >= a->end)
     a = warp.worker->lastAllocation = warp.block->launch->memory->find(address);
   if (!a || bytes > a->end - address)
-    return outOfBounds(warp, inst, lane, address, bytes, Space::Global, mode);
+    return outOfBounds(warp, inst, lane, address, bytes, space, mode);
   if (mode != AccessMode::Read && a->readOnly)
     return illegal(
         warp, inst, lane, address, Space::Global, "write-to-constant",
@@ -136,7 +138,7 @@ char *ptxsim::resolve(Warp &warp, const Inst &inst, unsigned lane,
     return params.data() + offset;
   }
   default:
-    return resolveGlobal(warp, inst, lane, address, bytes, mode);
+    return resolveGlobal(warp, inst, lane, address, bytes, space, mode);
   }
 }
 
@@ -264,6 +266,27 @@ void ptxsim::loadParamHandler(Warp &w, const Inst &i, uint32_t mask) {
     else
       spread(w.reg<uint64_t>(o.slot));
   }
+}
+
+void ptxsim::bulkStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
+  constexpr uint64_t unit = 8, most = 16777216;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = laneAddress(w, i, l),
+             bytes = readLane(w, i.b, i.size, l);
+    if (bytes % unit || bytes > most) {
+      illegal(w, i, l, address, Space::Shared, "bulk-size",
+              "bulk store of " + std::to_string(bytes) +
+                  " bytes, expected a multiple of 8 up to 16777216");
+      continue;
+    }
+    if (bytes == 0)
+      continue;
+    if (char *p = resolve(w, i, l, address, unsigned(bytes), unit,
+                          Space::Shared, AccessMode::Write))
+      memset(p, 0, bytes);
+  }
+  ++w.modifications;
 }
 
 /// What was there counts as never written.

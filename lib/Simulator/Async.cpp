@@ -46,6 +46,24 @@ static void landStore(const PendingCopy &copy) {
     moveElements(copy, to, copy.value, copy.bytes);
 }
 
+/// Writes the bytes of the mask alone, in runs.
+static void landMasked(const PendingCopy &copy, uint64_t dst,
+                       const char *from) {
+  for (uint32_t at = 0; at < copy.bytes;) {
+    uint32_t run = 0;
+    while (at + run < copy.bytes && copy.byteMask >> (at + run) % 16 & 1)
+      ++run;
+    if (run) {
+      char *to =
+          copyTarget(copy, dst + at, run, 1, copy.dstSpace, AccessMode::Write);
+      if (!to)
+        return;
+      memcpy(to, from + at, run);
+    }
+    at += run + 1;
+  }
+}
+
 static void landLinear(const PendingCopy &copy, uint64_t dst) {
   uint32_t align = copy.kind == CopyKind::Small ? copy.bytes : 16;
   uint32_t read = std::min(copy.sourceBytes, copy.bytes);
@@ -59,6 +77,10 @@ static void landLinear(const PendingCopy &copy, uint64_t dst) {
                       AccessMode::Read);
     if (!from)
       return;
+  }
+  if (copy.byteMask != 0xffff) {
+    landMasked(copy, dst, from);
+    return;
   }
   char *to =
       copyTarget(copy, dst, copy.bytes, align, copy.dstSpace, writeMode(copy));

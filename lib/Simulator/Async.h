@@ -50,6 +50,8 @@ struct PendingCopy {
   /// them.
   AtomicApply apply = nullptr;
   uint8_t elementBytes = 0;
+  /// Which of each 16 bytes a bulk copy to global memory writes.
+  uint16_t byteMask = 0xffff;
   /// Of a Store.
   char value[16] = {};
   /// What a copy out of shared memory has read there, once that is waited for.

@@ -167,6 +167,8 @@ void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
                    ((uint64_t(1) << w.block->cluster->blocks.size()) - 1));
     if (!(i.flags & BulkFromShared))
       countBulk(w, i, toGlobal ? copy.dst : copy.src, copy.bytes, true);
+    if (i.flags & BulkMasked)
+      copy.byteMask = uint16_t(readLane(w, i.c, 2, l));
     AsyncState &state = asyncOf(*w.block);
     if (toGlobal) {
       ThreadCopies &thread = state.of(w, l);
@@ -231,6 +233,42 @@ void ptxsim::tensorHandler(Warp &w, const Inst &i, uint32_t mask) {
         absoluteShared(*w.block, addressOperand(w, i, 4 + i.count, l));
     issueBulk(copy);
   }
+}
+
+void ptxsim::tensorMapReplaceHandler(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctz(m));
+    uint64_t address = laneAddress(w, i, l);
+    char *place = resolve(w, i, l, address, sizeof(TensorMap), 64, i.space,
+                          AccessMode::Write);
+    if (!place)
+      continue;
+    TensorMap map;
+    memcpy(&map, place, sizeof map);
+    Status status = replaceTensorMapField(map, TensorMapField(i.op), i.count,
+                                          readLane(w, i.b, i.size, l));
+    if (!status.ok()) {
+      fault(w, i, l, MemCheck, "tensor-map", status.message(), &address,
+            i.space);
+      return;
+    }
+    memcpy(place, &map, sizeof map);
+    ++w.modifications;
+  }
+}
+
+void ptxsim::tensorMapCopyHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned l = unsigned(__builtin_ctz(mask));
+  const char *from =
+      resolve(w, i, l, addressOperand(w, i, 2, l), sizeof(TensorMap), 64,
+              Space::Shared, AccessMode::Read);
+  char *to =
+      from ? resolve(w, i, l, addressOperand(w, i, 0, l), sizeof(TensorMap), 64,
+                     Space::Global, AccessMode::Write)
+           : nullptr;
+  if (to)
+    memcpy(to, from, sizeof(TensorMap));
+  ++w.modifications;
 }
 
 void ptxsim::bulkCommitHandler(Warp &w, const Inst &, uint32_t mask) {

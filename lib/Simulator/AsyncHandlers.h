@@ -12,7 +12,9 @@ enum : uint8_t {
   BulkToGlobal = 1,
   BulkFromShared = 2,
   BulkMulticast = 4,
-  BulkReduce = 8
+  BulkReduce = 8,
+  /// Inst::c says which of each 16 bytes are written.
+  BulkMasked = 16
 };
 /// Of waits for bulk copies: only for the reading.
 enum : uint8_t { BulkWaitRead = 1 };
@@ -26,6 +28,11 @@ void cpArriveHandler(Warp &, const Inst &, uint32_t);
 void asyncStoreHandler(Warp &, const Inst &, uint32_t);
 void bulkHandler(Warp &, const Inst &, uint32_t);
 void tensorHandler(Warp &, const Inst &, uint32_t);
+/// Inst::op: the TensorMapField, Inst::count: the dimension; b holds the value,
+/// of Inst::size bytes.
+void tensorMapReplaceHandler(Warp &, const Inst &, uint32_t);
+/// Operands: addresses in global and in shared memory, the same in all lanes.
+void tensorMapCopyHandler(Warp &, const Inst &, uint32_t);
 void bulkCommitHandler(Warp &, const Inst &, uint32_t);
 void bulkWaitHandler(Warp &, const Inst &, uint32_t);
 
@@ -53,6 +60,7 @@ enum : uint8_t {
   MbarrierOfBlock = 16
 };
 void mbarrierHandler(Warp &, const Inst &, uint32_t);
+void mbarrierPendingHandler(Warp &, const Inst &, uint32_t);
 void mbarrierWaitHandler(Warp &, const Inst &, uint32_t);
 /// One more arrival is expected in the current phase.
 void expectArrival(Warp &warp, const Inst &inst, unsigned lane,

@@ -64,14 +64,47 @@ template <> BFloatPair add(BFloatPair a, BFloatPair b) {
           addBfloat(uint16_t(a.bits), uint16_t(b.bits))};
 }
 
+/// Of two numbers the sign decides if they are equal; a number wins over a NaN.
+uint16_t narrowExtremum(uint16_t a, uint16_t b, bool isMax,
+                        float (*widen)(uint16_t)) {
+  float x = widen(a), y = widen(b);
+  if (x != x)
+    return y != y ? canonicalNaN16 : b;
+  if (y != y)
+    return a;
+  if (x == y)
+    return (a >> 15 != 0) == isMax ? b : a;
+  return (x > y) == isMax ? a : b;
+}
+template <typename T> T extremum(T old, T b, bool isMax) {
+  return (b > old) == isMax ? b : old;
+}
+template <> HalfValue extremum(HalfValue old, HalfValue b, bool isMax) {
+  return {narrowExtremum(old.bits, b.bits, isMax, halfToFloat)};
+}
+template <> BFloatValue extremum(BFloatValue old, BFloatValue b, bool isMax) {
+  return {narrowExtremum(old.bits, b.bits, isMax, bfloatToFloat)};
+}
+uint32_t pairExtremum(uint32_t old, uint32_t b, bool isMax,
+                      float (*widen)(uint16_t)) {
+  return uint32_t(narrowExtremum(uint16_t(old >> 16), uint16_t(b >> 16), isMax,
+                                 widen))
+             << 16 |
+         narrowExtremum(uint16_t(old), uint16_t(b), isMax, widen);
+}
+template <> HalfPair extremum(HalfPair old, HalfPair b, bool isMax) {
+  return {pairExtremum(old.bits, b.bits, isMax, halfToFloat)};
+}
+template <> BFloatPair extremum(BFloatPair old, BFloatPair b, bool isMax) {
+  return {pairExtremum(old.bits, b.bits, isMax, bfloatToFloat)};
+}
+
 template <typename T, AtomicOp Op> T apply(T old, T b, T c) {
   (void)c;
   if constexpr (Op == AtomicOp::Add)
     return add<T>(old, b);
-  else if constexpr (Op == AtomicOp::Min)
-    return b < old ? b : old;
-  else if constexpr (Op == AtomicOp::Max)
-    return b > old ? b : old;
+  else if constexpr (Op == AtomicOp::Min || Op == AtomicOp::Max)
+    return extremum<T>(old, b, Op == AtomicOp::Max);
   else if constexpr (Op == AtomicOp::And)
     return old & b;
   else if constexpr (Op == AtomicOp::Or)
@@ -139,7 +172,8 @@ template <typename T, AtomicOp Op> AtomicForm form() {
   return {atomic<T, Op>, applyBits<T, Op>};
 }
 
-template <typename T> AtomicForm pickInteger(AtomicOp op) {
+/// Integers, and narrow floats.
+template <typename T> AtomicForm pickOrdered(AtomicOp op) {
   switch (op) {
   case AtomicOp::Add:
     return form<T, AtomicOp::Add>();
@@ -190,25 +224,25 @@ AtomicForm ptxsim::atomicForm(AtomicOp op, Type type) {
   case Type::U32:
     return op == AtomicOp::Inc   ? form<uint32_t, AtomicOp::Inc>()
            : op == AtomicOp::Dec ? form<uint32_t, AtomicOp::Dec>()
-                                 : pickInteger<uint32_t>(op);
+                                 : pickOrdered<uint32_t>(op);
   case Type::S32:
-    return pickInteger<int32_t>(op);
+    return pickOrdered<int32_t>(op);
   case Type::U64:
-    return pickInteger<uint64_t>(op);
+    return pickOrdered<uint64_t>(op);
   case Type::S64:
-    return pickInteger<int64_t>(op);
+    return pickOrdered<int64_t>(op);
   case Type::F32:
     return pickFloat<float>(op);
   case Type::F64:
     return pickFloat<double>(op);
   case Type::F16:
-    return pickFloat<HalfValue>(op);
+    return pickOrdered<HalfValue>(op);
   case Type::BF16:
-    return pickFloat<BFloatValue>(op);
+    return pickOrdered<BFloatValue>(op);
   case Type::F16x2:
-    return pickFloat<HalfPair>(op);
+    return pickOrdered<HalfPair>(op);
   case Type::BF16x2:
-    return pickFloat<BFloatPair>(op);
+    return pickOrdered<BFloatPair>(op);
   default:
     return {};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integer, bit and floating-point arithmetic.
+// Integer and floating-point arithmetic.
 #include "Decoder.h"
 #include "Handlers.h"
 
@@ -12,16 +12,6 @@ InstClass classOf(Type type) {
   return isFloat(type) ? InstClass::Float : InstClass::Integer;
 }
 
-/// dst and sources of one type.
-void plainOperands(Statement &s, Type type, size_t sources) {
-  if (!s.expectOperands(1 + sources))
-    return;
-  s.inst.dst = s.dst(0, type);
-  uint32_t *slots[] = {&s.inst.a, &s.inst.b, &s.inst.c};
-  for (size_t i = 0; i < sources; ++i)
-    *slots[i] = s.src(1 + i, type);
-}
-
 uint8_t takeFloatFlags(Statement &s) {
   uint8_t flags = 0;
   if (s.take("ftz"))
@@ -31,8 +21,9 @@ uint8_t takeFloatFlags(Statement &s) {
   return flags;
 }
 
-/// The handler a directed rounding mode wraps; MXCSR does the rounding.
-void emitRounded(Statement &s, Type type, Handler fn) {
+} // namespace
+
+void ptxsim::emitRounded(Statement &s, Type type, Handler fn) {
   static const std::initializer_list<std::string_view> modes = {"rn", "rz",
                                                                 "rm", "rp"};
   int mode = s.takeOneOf(modes);
@@ -40,7 +31,7 @@ void emitRounded(Statement &s, Type type, Handler fn) {
     s.emit(classOf(type), fn);
     return;
   }
-  if (type != Type::F32 && type != Type::F64) {
+  if (type != Type::F32 && type != Type::F64 && type != Type::F32x2) {
     s.fail("directed rounding of ." + std::string(typeInfo(type).name) +
            " is not supported");
     return;
@@ -54,6 +45,8 @@ void emitRounded(Statement &s, Type type, Handler fn) {
   s.emit(classOf(type), roundedHandler);
 }
 
+namespace {
+
 template <IntOp Int, FloatOp Float> void decodeAddSub(Statement &s) {
   if (decodeMixedFloat(s, Float, 2))
     return;
@@ -62,11 +55,11 @@ template <IntOp Int, FloatOp Float> void decodeAddSub(Statement &s) {
   Type type = s.needType();
   if (isFloat(type)) {
     uint8_t flags = takeFloatFlags(s);
-    plainOperands(s, type, 2);
+    s.plainOperands(type, 2);
     emitRounded(s, type, isa().floating(Float, type, flags));
     return;
   }
-  plainOperands(s, type, 2);
+  s.plainOperands(type, 2);
   if (carryOut) {
     s.inst.c = s.builder.carrySlot();
     s.emit(InstClass::Integer,
@@ -82,7 +75,7 @@ template <IntOp Int, FloatOp Float> void decodeAddSub(Statement &s) {
 template <BitOp Plain, BitOp WithOut> void decodeCarry(Statement &s) {
   bool carryOut = s.take("cc");
   Type type = s.needType();
-  plainOperands(s, type, 2);
+  s.plainOperands(type, 2);
   s.inst.c = s.builder.carrySlot();
   s.emit(InstClass::Integer, isa().bits(carryOut ? WithOut : Plain, type));
 }
@@ -106,7 +99,7 @@ void decodeMul(Statement &s) {
   Type type = s.needType();
   if (isFloat(type)) {
     uint8_t flags = takeFloatFlags(s);
-    plainOperands(s, type, 2);
+    s.plainOperands(type, 2);
     emitRounded(s, type, isa().floating(FloatOp::Mul, type, flags));
     return;
   }
@@ -124,7 +117,7 @@ void decodeMul(Statement &s) {
     s.emit(InstClass::Integer, isa().integer(IntOp::MulWide, type));
     return;
   }
-  plainOperands(s, type, 2);
+  s.plainOperands(type, 2);
   s.emit(InstClass::Integer,
          isa().integer(part == 0 ? IntOp::Mul : IntOp::MulHi, type));
 }
@@ -135,10 +128,34 @@ void decodeFma(Statement &s) {
   Type type = s.needType();
   uint8_t flags = takeFloatFlags(s);
   FloatOp op = s.take("relu") ? FloatOp::FmaRelu : FloatOp::Fma;
-  plainOperands(s, type, 3);
+  bool outside = s.take("oob");
+  s.plainOperands(type, 3);
   if (!isFloat(type))
     s.fail("fma needs a floating-point type");
+  if (outside) {
+    bool isHalf = sizeOf(type) == 2 * typeInfo(type).lanes;
+    Handler fn = isHalf && !flags && s.take("rn")
+                     ? isa().floating(op, type, flags)
+                     : nullptr;
+    s.inst.imm = int64_t(reinterpret_cast<uintptr_t>(fn));
+    s.inst.count = typeInfo(type).lanes;
+    s.emit(InstClass::Float, fn ? fmaOutsideHandler : nullptr);
+    return;
+  }
   emitRounded(s, type, isa().floating(op, type, flags));
+}
+
+/// A product of s32, and a sum with c that saturates.
+void emitSaturatedMad(Statement &s, IntOp product) {
+  Inst sum = s.inst;
+  s.inst.dst = s.builder.newSlot(4);
+  sum.a = s.inst.dst;
+  sum.b = sum.c;
+  sum.c = noSlot;
+  s.inst.c = noSlot;
+  s.emit(InstClass::Integer, isa().integer(product, Type::S32));
+  s.inst = sum;
+  s.emit(InstClass::Integer, isa().integer(IntOp::AddSat, Type::S32));
 }
 
 void decodeMad(Statement &s) {
@@ -147,7 +164,7 @@ void decodeMad(Statement &s) {
   Type type = s.needType();
   if (isFloat(type)) {
     uint8_t flags = takeFloatFlags(s);
-    plainOperands(s, type, 3);
+    s.plainOperands(type, 3);
     emitRounded(s, type, isa().floating(FloatOp::Fma, type, flags));
     return;
   }
@@ -166,7 +183,9 @@ void decodeMad(Statement &s) {
     s.emit(InstClass::Integer, isa().integer(IntOp::MadWide, type));
     return;
   }
-  plainOperands(s, type, 3);
+  s.plainOperands(type, 3);
+  if (part == 1 && type == Type::S32 && s.take("sat"))
+    return emitSaturatedMad(s, IntOp::MulHi);
   s.emit(InstClass::Integer,
          isa().integer(part == 0 ? IntOp::Mad : IntOp::MadHi, type));
 }
@@ -174,16 +193,18 @@ void decodeMad(Statement &s) {
 template <IntOp Low, IntOp High, size_t Sources> void decode24(Statement &s) {
   int part = s.takeOneOf({"lo", "hi"});
   Type type = s.needType();
-  plainOperands(s, type, Sources);
+  s.plainOperands(type, Sources);
   if (part < 0)
     s.fail("a 24-bit product needs .lo or .hi");
+  if (Sources == 3 && part == 1 && type == Type::S32 && s.take("sat"))
+    return emitSaturatedMad(s, IntOp::Mul24Hi);
   s.emit(InstClass::Integer, isa().integer(part == 1 ? High : Low, type));
 }
 
 void decodeDiv(Statement &s) {
   Type type = s.needType();
   if (!isFloat(type)) {
-    plainOperands(s, type, 2);
+    s.plainOperands(type, 2);
     s.emit(InstClass::Integer, typeInfo(type).kind == TypeKind::Bits
                                    ? nullptr
                                    : isa().integer(IntOp::Div, type));
@@ -191,7 +212,7 @@ void decodeDiv(Statement &s) {
   }
   bool approx = s.take("approx") || s.take("full");
   uint8_t flags = s.take("ftz") ? FloatFtz : 0;
-  plainOperands(s, type, 2);
+  s.plainOperands(type, 2);
   Handler fn = isa().floating(FloatOp::Div, type, flags);
   if (approx)
     s.emit(InstClass::Float, fn);
@@ -201,7 +222,7 @@ void decodeDiv(Statement &s) {
 
 template <IntOp Op> void decodeIntBinary(Statement &s) {
   Type type = s.needType();
-  plainOperands(s, type, 2);
+  s.plainOperands(type, 2);
   s.emit(InstClass::Integer,
          isFloat(type) || typeInfo(type).kind == TypeKind::Bits
              ? nullptr
@@ -210,8 +231,21 @@ template <IntOp Op> void decodeIntBinary(Statement &s) {
 
 template <IntOp Op> void decodeIntUnary(Statement &s) {
   Type type = s.needType();
-  plainOperands(s, type, 1);
+  s.plainOperands(type, 1);
   s.emit(InstClass::Integer, isa().integer(Op, type));
+}
+
+/// Replaces the three sources of an f32 instruction by their magnitudes.
+void takeMagnitudes(Statement &s) {
+  Inst whole = s.inst;
+  for (uint32_t *source : {&whole.a, &whole.b, &whole.c}) {
+    s.inst.dst = s.builder.newSlot(4);
+    s.inst.a = *source;
+    *source = s.inst.dst;
+    s.emit(InstClass::Float,
+           isa().floating(FloatOp::Abs, Type::F32, /*flags=*/0));
+  }
+  s.inst = whole;
 }
 
 template <IntOp Int, bool Max> void decodeMinMax(Statement &s) {
@@ -222,7 +256,7 @@ template <IntOp Int, bool Max> void decodeMinMax(Statement &s) {
       s.fail(".relu needs .s32 or .s16x2");
       return;
     }
-    plainOperands(s, type, 2);
+    s.plainOperands(type, 2);
     uint32_t result = s.inst.dst;
     s.emit(InstClass::Integer, typeInfo(type).kind == TypeKind::Bits
                                    ? nullptr
@@ -237,11 +271,12 @@ template <IntOp Int, bool Max> void decodeMinMax(Statement &s) {
   uint8_t flags = s.take("ftz") ? FloatFtz : 0;
   bool nan = s.take("NaN");
   bool xorsign = s.take("xorsign");
-  if (xorsign && (!s.take("abs") || nan)) {
-    s.fail("unsupported combination of .xorsign, .abs and .NaN");
+  bool three = s.numOperands() == 4;
+  bool absolute = s.take("abs");
+  if (xorsign ? !absolute : absolute && !three) {
+    s.fail(".xorsign and .abs stand together");
     return;
   }
-  bool three = s.numOperands() == 4;
   if (three && (xorsign || type != Type::F32)) {
     s.fail("three inputs are supported for plain .f32 only");
     return;
@@ -250,13 +285,16 @@ template <IntOp Int, bool Max> void decodeMinMax(Statement &s) {
     s.fail("unsupported type .f32x2");
     return;
   }
-  plainOperands(s, type, three ? 3 : 2);
+  s.plainOperands(type, three ? 3 : 2);
+  if (three && absolute)
+    takeMagnitudes(s);
   FloatOp op;
   if (three)
     op = Max ? (nan ? FloatOp::Max3NaN : FloatOp::Max3)
              : (nan ? FloatOp::Min3NaN : FloatOp::Min3);
   else if (xorsign)
-    op = Max ? FloatOp::MaxXorsign : FloatOp::MinXorsign;
+    op = Max ? (nan ? FloatOp::MaxXorsignNaN : FloatOp::MaxXorsign)
+             : (nan ? FloatOp::MinXorsignNaN : FloatOp::MinXorsign);
   else
     op = Max ? (nan ? FloatOp::MaxNaN : FloatOp::Max)
              : (nan ? FloatOp::MinNaN : FloatOp::Min);
@@ -267,11 +305,11 @@ template <IntOp Int, FloatOp Float> void decodeNegAbs(Statement &s) {
   Type type = s.needType();
   if (isFloat(type)) {
     uint8_t flags = s.take("ftz") ? FloatFtz : 0;
-    plainOperands(s, type, 1);
+    s.plainOperands(type, 1);
     s.emit(InstClass::Float, isa().floating(Float, type, flags));
     return;
   }
-  plainOperands(s, type, 1);
+  s.plainOperands(type, 1);
   s.emit(InstClass::Integer,
          isSigned(type) ? isa().integer(Int, type) : nullptr);
 }
@@ -293,7 +331,7 @@ template <IntOp Int, PredOp Pred> void decodeLogic(Statement &s) {
     s.emit(InstClass::Predicate, isa().predicate(Pred));
     return;
   }
-  plainOperands(s, type, unary ? 1 : 2);
+  s.plainOperands(type, unary ? 1 : 2);
   s.emit(InstClass::Integer, typeInfo(type).kind == TypeKind::Bits
                                  ? isa().integer(Int, type)
                                  : nullptr);
@@ -313,145 +351,8 @@ template <IntOp Op> void decodeShift(Statement &s) {
 
 void decodeSad(Statement &s) {
   Type type = s.needType();
-  plainOperands(s, type, 3);
+  s.plainOperands(type, 3);
   s.emit(InstClass::Integer, isa().integer(IntOp::Sad, type));
-}
-
-template <BitOp Op> void decodeCount(Statement &s) {
-  Type type = s.needType();
-  if (!s.expectOperands(2))
-    return;
-  s.inst.dst = s.dst(0, Type::U32);
-  s.inst.a = s.src(1, type);
-  bool known = type == Type::B32 || type == Type::B64;
-  s.emit(InstClass::Integer, known ? isa().bits(Op, type) : nullptr);
-}
-
-void decodeBrev(Statement &s) {
-  Type type = s.needType();
-  plainOperands(s, type, 1);
-  s.emit(InstClass::Integer, isa().bits(BitOp::Brev, type));
-}
-
-void decodeBfind(Statement &s) {
-  bool shift = s.take("shiftamt");
-  Type type = s.needType();
-  if (!s.expectOperands(2))
-    return;
-  s.inst.dst = s.dst(0, Type::U32);
-  s.inst.a = s.src(1, type);
-  s.emit(InstClass::Integer,
-         isa().bits(shift ? BitOp::BfindShift : BitOp::Bfind, type));
-}
-
-void decodeBfe(Statement &s) {
-  Type type = s.needType();
-  if (!s.expectOperands(4))
-    return;
-  s.inst.dst = s.dst(0, type);
-  s.inst.a = s.src(1, type);
-  s.inst.b = s.src(2, Type::U32);
-  s.inst.c = s.src(3, Type::U32);
-  s.emit(InstClass::Integer, isa().bits(BitOp::Bfe, type));
-}
-
-void decodeBfi(Statement &s) {
-  Type type = s.needType();
-  if (!s.expectOperands(5))
-    return;
-  s.inst.dst = s.dst(0, type);
-  s.inst.a = s.src(1, type);
-  s.inst.b = s.src(2, type);
-  s.inst.c = s.src(3, Type::U32);
-  s.addOperand(s.src(4, Type::U32), 4);
-  s.emit(InstClass::Integer, isa().bits(BitOp::Bfi, type));
-}
-
-void decodePrmt(Statement &s) {
-  int mode = s.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
-  Type type = s.needType();
-  static constexpr BitOp ops[] = {BitOp::PrmtF4e, BitOp::PrmtB4e,
-                                  BitOp::PrmtRc8, BitOp::PrmtEcl,
-                                  BitOp::PrmtEcr, BitOp::PrmtRc16};
-  if (!s.expectOperands(4))
-    return;
-  s.inst.dst = s.dst(0, type);
-  // Bytes are only moved: compilers fill with unwritten ones what does not
-  // matter.
-  s.inst.a = s.copied([&] { return s.src(1, type); });
-  s.inst.b = s.copied([&] { return s.src(2, type); });
-  s.inst.c = s.src(3, type);
-  s.emit(InstClass::Integer,
-         isa().bits(mode < 0 ? BitOp::Prmt : ops[mode], type));
-}
-
-void decodeShf(Statement &s) {
-  int direction = s.takeOneOf({"l", "r"});
-  int mode = s.takeOneOf({"clamp", "wrap"});
-  Type type = s.needType();
-  if (direction < 0 || mode < 0) {
-    s.fail("shf needs .l or .r, and .clamp or .wrap");
-    return;
-  }
-  plainOperands(s, type, 3);
-  BitOp op = direction == 0 ? (mode == 0 ? BitOp::ShfLClamp : BitOp::ShfLWrap)
-                            : (mode == 0 ? BitOp::ShfRClamp : BitOp::ShfRWrap);
-  s.emit(InstClass::Integer, isa().bits(op, type));
-}
-
-void decodeLop3(Statement &s) {
-  Type type = s.needType();
-  uint64_t table = 0;
-  if (!s.expectOperands(5) || !s.immediate(s.operand(4), table))
-    return;
-  if (table > 255) {
-    s.fail("the truth table of lop3 has 8 bits");
-    return;
-  }
-  s.inst.dst = s.dst(0, type);
-  s.inst.a = s.src(1, type);
-  s.inst.b = s.src(2, type);
-  s.inst.c = s.src(3, type);
-  s.inst.imm = int64_t(table);
-  s.emit(InstClass::Integer, isa().bits(BitOp::Lop3, type));
-}
-
-void decodeFns(Statement &s) {
-  Type type = s.needType();
-  plainOperands(s, type, 3);
-  s.emit(InstClass::Integer, isa().bits(BitOp::Fns, type));
-}
-
-void decodeDot(Statement &s, BitOp op) {
-  Type aType = s.needType(), bType = s.needType();
-  if ((aType != Type::U32 && aType != Type::S32) ||
-      (bType != Type::U32 && bType != Type::S32)) {
-    s.fail("unsupported types");
-    return;
-  }
-  plainOperands(s, Type::B32, 3);
-  s.inst.flags = uint8_t((aType == Type::S32) | (bType == Type::S32) << 1);
-  s.emit(InstClass::Integer, isa().bits(op, Type::B32));
-}
-void decodeDp4a(Statement &s) { decodeDot(s, BitOp::Dp4a); }
-void decodeDp2a(Statement &s) {
-  int half = s.takeOneOf({"lo", "hi"});
-  if (half < 0)
-    s.fail("dp2a needs .lo or .hi");
-  decodeDot(s, half == 1 ? BitOp::Dp2aHi : BitOp::Dp2aLo);
-}
-
-template <BitOp Clamp, BitOp Wrap> void decodeMaskLike(Statement &s) {
-  int mode = s.takeOneOf({"clamp", "wrap"});
-  if (mode < 0)
-    s.fail("expected .clamp or .wrap");
-  Type type = s.needType();
-  if (!s.expectOperands(3))
-    return;
-  s.inst.dst = s.dst(0, type);
-  s.inst.a = s.src(1, type);
-  s.inst.b = s.src(2, Type::U32);
-  s.emit(InstClass::Integer, isa().bits(mode == 1 ? Wrap : Clamp, type));
 }
 
 /// sqrt, rsqrt and rcp: approximate or rounded.
@@ -459,7 +360,7 @@ template <FloatOp Op> void decodeRoot(Statement &s) {
   bool approx = s.take("approx");
   uint8_t flags = s.take("ftz") ? FloatFtz : 0;
   Type type = s.needType();
-  plainOperands(s, type, 1);
+  s.plainOperands(type, 1);
   if (type == Type::F64 && approx && flags && Op != FloatOp::Sqrt) {
     s.emit(InstClass::Special,
            Op == FloatOp::Rcp ? coarseRcpHandler : coarseRsqrtHandler);
@@ -483,7 +384,7 @@ template <FloatOp Op> void decodeApprox(Statement &s) {
     s.fail("expected .approx");
   uint8_t flags = s.take("ftz") ? FloatFtz : 0;
   Type type = s.needType();
-  plainOperands(s, type, 1);
+  s.plainOperands(type, 1);
   bool allowed = type == Type::F32 ||
                  ((Op == FloatOp::Ex2 || Op == FloatOp::Tanh) && isFloat(type));
   s.emit(InstClass::Special,
@@ -492,7 +393,7 @@ template <FloatOp Op> void decodeApprox(Statement &s) {
 
 void decodeCopysign(Statement &s) {
   Type type = s.needType();
-  plainOperands(s, type, 2);
+  s.plainOperands(type, 2);
   s.emit(InstClass::Float, isa().floating(FloatOp::Copysign, type, 0));
 }
 
@@ -538,20 +439,6 @@ const DecodeEntry ptxsim::arithmeticDecoders[] = {
     {"shl", decodeShift<IntOp::Shl>},
     {"shr", decodeShift<IntOp::Shr>},
     {"sad", decodeSad},
-    {"popc", decodeCount<BitOp::Popc>},
-    {"clz", decodeCount<BitOp::Clz>},
-    {"brev", decodeBrev},
-    {"bfind", decodeBfind},
-    {"bfe", decodeBfe},
-    {"bfi", decodeBfi},
-    {"prmt", decodePrmt},
-    {"shf", decodeShf},
-    {"lop3", decodeLop3},
-    {"dp4a", decodeDp4a},
-    {"dp2a", decodeDp2a},
-    {"szext", decodeMaskLike<BitOp::Szext, BitOp::SzextWrap>},
-    {"bmsk", decodeMaskLike<BitOp::Bmsk, BitOp::BmskWrap>},
-    {"fns", decodeFns},
     {"sqrt", decodeRoot<FloatOp::Sqrt>},
     {"rsqrt", decodeRoot<FloatOp::Rsqrt>},
     {"rcp", decodeRoot<FloatOp::Rcp>},

@@ -2,8 +2,10 @@
 //
 // cp.async, bulk and tensor copies, mbarrier.
 #include "AsyncHandlers.h"
+#include "Clocks.h"
 #include "Decoder.h"
 #include "Handlers.h"
+#include "kvcache/Simulator/TensorMap.h"
 
 using namespace ptxsim;
 
@@ -131,7 +133,8 @@ bool takeReduction(Statement &s, Inst &inst) {
   Type type = s.needType();
   AtomicForm form = atomicForm(op, type);
   bool known = form.apply && op != AtomicOp::Exch && op != AtomicOp::Cas &&
-               noftz == (type == Type::F16 || type == Type::BF16);
+               typeInfo(type).lanes == 1 &&
+               noftz == (op == AtomicOp::Add && sizeOf(type) == 2);
   if (!known)
     return s.fail("unsupported operation or type of a bulk reduction");
   inst.op = uint8_t(op);
@@ -150,8 +153,10 @@ void decodeBulkCopy(Statement &s, bool isReduction) {
   if (isReduction && !takeReduction(s, s.inst))
     return;
   bool toGlobal = flags & BulkToGlobal;
-  size_t operands =
-      (toGlobal ? 3u : 4u) + (flags & BulkMulticast ? 1 : 0) + (policy ? 1 : 0);
+  if (toGlobal && !isReduction && s.take("cp_mask"))
+    flags |= BulkMasked;
+  size_t mask = flags & (BulkMulticast | BulkMasked) ? 1 : 0;
+  size_t operands = (toGlobal ? 3u : 4u) + mask + (policy ? 1 : 0);
   if (!s.expectOperands(operands))
     return;
   plainAddress(s, s.operand(0), toGlobal ? Space::Global : Space::Shared);
@@ -162,12 +167,31 @@ void decodeBulkCopy(Statement &s, bool isReduction) {
   s.inst.a = s.src(2, Type::U32);
   if (!toGlobal)
     plainAddress(s, s.operand(3), Space::Shared);
+  // A mask of bytes stands last, that of blocks in front of the policy.
   if (flags & BulkMulticast)
     s.inst.c = s.src(4, Type::U16);
+  if (flags & BulkMasked)
+    s.inst.c = s.src(operands - 1, Type::B16);
   if (policy)
-    s.src(operands - 1, Type::B64);
+    s.src(operands - (flags & BulkMasked ? 2 : 1), Type::B64);
   s.inst.flags = flags;
   s.emit(InstClass::AsyncCopy, bulkHandler);
+}
+
+/// Modes other than tiles are refused by their names.
+bool checkTensorMode(Statement &s) {
+  for (std::string_view word : s.ast.modifiers) {
+    if (word.substr(0, 6) == "im2col" || word.substr(0, 6) == "tile::")
+      return s.fail("tensor copies of mode ." + std::string(word) +
+                    " are not supported");
+    if (word == "cta_group::2")
+      return s.fail("the barrier of a pair of blocks (.cta_group::2) is not "
+                    "supported");
+  }
+  // The barrier lies in the block that the copy goes to.
+  s.take("cta_group::1");
+  s.take("tile");
+  return true;
 }
 
 void decodeTensorCopy(Statement &s, bool isReduction) {
@@ -177,9 +201,8 @@ void decodeTensorCopy(Statement &s, bool isReduction) {
     return;
   }
   uint8_t flags = isReduction ? BulkReduce : 0;
-  if (!takeDirection(s, flags))
+  if (!checkTensorMode(s) || !takeDirection(s, flags))
     return;
-  s.take("tile");
   AtomicOp op = AtomicOp::Add;
   if (isReduction && !takeAtomicOp(s, op))
     return;
@@ -243,7 +266,8 @@ void decodeCp(Statement &s) {
       s.takeOneOf({"1d", "2d", "3d", "4d", "5d"});
       s.take("L2");
       s.take("global");
-      s.take("tile");
+      s.takeOneOf(
+          {"tile", "tile::gather4", "im2col", "im2col::w", "im2col::w::128"});
       if (s.has("L2::cache_hint"))
         s.take("L2::cache_hint");
       s.emit(InstClass::AsyncCopy, prefetchHandler);
@@ -273,11 +297,22 @@ void decodeCp(Statement &s) {
 }
 
 void decodeMbarrier(Statement &s) {
+  // An arrival may also expect bytes: it comes first.
   static const std::initializer_list<std::string_view> words = {
-      "init",        "inval",     "arrive",   "expect_tx",
-      "complete_tx", "test_wait", "try_wait", "arrive_drop"};
+      "init",        "inval",     "arrive",   "arrive_drop",  "expect_tx",
+      "complete_tx", "test_wait", "try_wait", "pending_count"};
+  static constexpr uint8_t ops[] = {
+      MbarrierInit,     MbarrierInval,    MbarrierArrive,
+      MbarrierArrive,   MbarrierExpectTx, MbarrierCompleteTx,
+      MbarrierTestWait, MbarrierTryWait,  MbarrierPending};
   int what = s.takeOneOf(words);
-  bool drops = what == 7, arrives = what == 2 || drops;
+  if (what < 0) {
+    s.fail("unsupported mbarrier operation");
+    return;
+  }
+  uint8_t op = ops[what];
+  bool arrives = op == MbarrierArrive;
+  bool drops = s.ast.modifiers.front() == "arrive_drop";
   bool expects = arrives && s.take("expect_tx");
   bool noComplete = arrives && s.take("noComplete");
   bool parity = s.take("parity");
@@ -292,21 +327,22 @@ void decodeMbarrier(Statement &s) {
     s.fail("an mbarrier is .b64");
     return;
   }
-  bool waits = what == 5 || what == 6;
+  if (op == MbarrierPending) {
+    if (!s.expectOperands(2))
+      return;
+    s.inst.dst = s.dst(0, Type::U32);
+    s.inst.a = s.src(1, Type::B64);
+    s.emit(InstClass::Barrier, mbarrierPendingHandler);
+    return;
+  }
+  bool waits = op == MbarrierTestWait || op == MbarrierTryWait;
   if (parity && !waits) {
     s.fail("unsupported modifier '.parity' here");
     return;
   }
-  static constexpr uint8_t ops[] = {
-      MbarrierInit,       MbarrierInval,    MbarrierArrive,  MbarrierExpectTx,
-      MbarrierCompleteTx, MbarrierTestWait, MbarrierTryWait, MbarrierArrive};
-  if (what < 0) {
-    s.fail("unsupported mbarrier operation");
-    return;
-  }
-  s.inst.op = expects ? uint8_t(MbarrierArriveExpectTx) : ops[what];
+  s.inst.op = expects ? uint8_t(MbarrierArriveExpectTx) : op;
   if (waits) {
-    if (!s.expectOperands(3, what == 6 ? 4 : 3))
+    if (!s.expectOperands(3, op == MbarrierTryWait ? 4 : 3))
       return;
     s.address(s.operand(1), Space::Shared);
     s.inst.dst = s.dstPred(s.operand(0));
@@ -327,9 +363,10 @@ void decodeMbarrier(Statement &s) {
     if (remote && state.kind != ast::Operand::Discard)
       s.fail("an arrival at another block has no state");
   }
-  bool needsValue =
-      what == 0 || what == 3 || what == 4 || expects || noComplete;
-  if (!s.expectOperands(k + (needsValue ? 2 : 1), k + (what == 1 ? 1 : 2)))
+  bool needsValue = op == MbarrierInit || op == MbarrierExpectTx ||
+                    op == MbarrierCompleteTx || expects || noComplete;
+  if (!s.expectOperands(k + (needsValue ? 2 : 1),
+                        k + (op == MbarrierInval ? 1 : 2)))
     return;
   s.address(s.operand(k), Space::Shared);
   if (k + 1 < s.numOperands())
@@ -407,8 +444,101 @@ void ptxsim::decodeAsyncStore(Statement &s, bool isReduction) {
   s.emit(InstClass::AsyncCopy, asyncStoreHandler);
 }
 
-const DecodeEntry ptxsim::asyncDecoders[] = {{"cp", decodeCp},
-                                             {"mbarrier", decodeMbarrier},
-                                             {"mapa", decodeMapa},
-                                             {"getctarank", decodeGetctarank},
-                                             {"", nullptr}};
+namespace {
+
+/// tensormap.replace: one field of a map, by its name here and in PTX.
+void decodeTensorMapReplace(Statement &s) {
+  struct Row {
+    std::string_view name;
+    TensorMapField field;
+    /// Has one value for each dimension.
+    bool isOrdinal;
+  };
+  static constexpr Row rows[] = {
+      {"global_address", TensorMapField::Address, false},
+      {"rank", TensorMapField::Rank, false},
+      {"box_dim", TensorMapField::Box, true},
+      {"global_dim", TensorMapField::Dim, true},
+      {"global_stride", TensorMapField::Stride, true},
+      {"element_stride", TensorMapField::ElementStride, true},
+      {"elemtype", TensorMapField::Type, false},
+      {"interleave_layout", TensorMapField::Interleave, false},
+      {"swizzle_mode", TensorMapField::Swizzle, false},
+      {"fill_mode", TensorMapField::Fill, false}};
+  const Row *row = nullptr;
+  for (const Row &candidate : rows)
+    if (s.take(candidate.name))
+      row = &candidate;
+  if (!row || !s.take("tile") || !s.take("b1024")) {
+    s.fail("expected .tile, a field that is supported, and .b1024");
+    return;
+  }
+  Space space = s.takeSpace();
+  if (space != Space::Generic && space != Space::Global &&
+      space != Space::Shared)
+    s.fail("a tensor map lies in global or shared memory");
+  Type type = s.needType();
+  bool isWide = row->field == TensorMapField::Address ||
+                row->field == TensorMapField::Stride;
+  uint64_t ordinal = 0;
+  if (!s.expectOperands(row->isOrdinal ? 3 : 2) ||
+      (row->isOrdinal && !s.immediate(s.operand(1), ordinal)))
+    return;
+  if (type != (isWide ? Type::B64 : Type::B32) || ordinal > 4) {
+    s.fail("." + std::string(row->name) +
+           (ordinal > 4 ? " has no dimension " + std::to_string(ordinal)
+            : isWide    ? " is .b64"
+                        : " is .b32"));
+    return;
+  }
+  s.address(s.operand(0), space);
+  s.inst.b = s.src(row->isOrdinal ? 2 : 1, type);
+  s.inst.size = uint8_t(sizeOf(type));
+  s.inst.op = uint8_t(row->field);
+  s.inst.count = uint8_t(ordinal);
+  s.emit(InstClass::Store, tensorMapReplaceHandler);
+}
+
+/// tensormap.cp_fenceproxy: a map from shared to global memory, and a fence.
+void decodeTensorMapCopy(Statement &s) {
+  bool device = s.has("gpu") || s.has("sys");
+  uint8_t scope = uint8_t((device || s.has("cluster") ? FenceCluster : 0) |
+                          (device ? FenceDevice : 0));
+  s.builder.program->orderDependent |= device;
+  bool known = s.take("global") &&
+               s.takeOneOf({"shared::cta", "shared"}) >= 0 &&
+               s.take("tensormap::generic") && s.take("release") &&
+               s.take("sync") && s.take("aligned");
+  s.takeScopeAndSemantics();
+  uint64_t bytes = 0;
+  if (!s.expectOperands(3) || !s.immediate(s.operand(2), bytes))
+    return;
+  if (!known || bytes != 128) {
+    s.fail("unsupported form of a copy of a tensor map");
+    return;
+  }
+  plainAddress(s, s.operand(0), Space::Global);
+  plainAddress(s, s.operand(1), Space::Shared);
+  s.builder.program->writesGlobal = true;
+  s.emitWholeWarp(InstClass::Store, tensorMapCopyHandler);
+  s.inst.flags = scope;
+  s.emit(InstClass::Barrier, fenceHandler);
+}
+
+void decodeMapInstruction(Statement &s) {
+  if (s.take("replace"))
+    return decodeTensorMapReplace(s);
+  if (s.take("cp_fenceproxy"))
+    return decodeTensorMapCopy(s);
+  s.fail("expected .replace or .cp_fenceproxy");
+}
+
+} // namespace
+
+const DecodeEntry ptxsim::asyncDecoders[] = {
+    {"cp", decodeCp},
+    {"tensormap", decodeMapInstruction},
+    {"mbarrier", decodeMbarrier},
+    {"mapa", decodeMapa},
+    {"getctarank", decodeGetctarank},
+    {"", nullptr}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Moves, conversions, comparisons and selection.
+// Moves, comparisons and selection.
 #include "Decoder.h"
 #include "Handlers.h"
 
@@ -56,6 +56,14 @@ void decodeMov(Statement &s) {
   if (type == Type::Pred) {
     bool negated = false;
     s.inst.dst = s.dstPred(s.operand(0));
+    if (s.operand(1).kind == ast::Operand::Name &&
+        s.operand(1).name == "%is_explicit_cluster" && !s.operand(1).negated) {
+      s.inst.a = s.builder.special(Special::IsExplicitCluster);
+      s.inst.b = s.builder.constant(0, 4);
+      s.emit(InstClass::Predicate,
+             isa().compare(CompareOp::Ne, Type::U32, /*ftz=*/false));
+      return;
+    }
     s.inst.a = s.srcPred(s.operand(1), &negated);
     s.inst.flags = negated;
     s.emit(InstClass::Predicate, isa().predicate(PredOp::Mov));
@@ -101,151 +109,6 @@ void decodeMov(Statement &s) {
   // A kernel parameter's address as data: it lies in the generic window.
   s.inst.a = s.src(1, type);
   s.emit(InstClass::Move, isa().move(sizeOf(type) == 1 ? 2 : sizeOf(type)));
-}
-
-Rounding takeRounding(Statement &s) {
-  struct Row {
-    std::string_view name;
-    Rounding rounding;
-  };
-  static constexpr Row rows[] = {
-      {"rn", Rounding::Rn},   {"rz", Rounding::Rz},   {"rm", Rounding::Rm},
-      {"rp", Rounding::Rp},   {"rna", Rounding::Rna}, {"rni", Rounding::Rni},
-      {"rzi", Rounding::Rzi}, {"rmi", Rounding::Rmi}, {"rpi", Rounding::Rpi}};
-  for (const Row &row : rows)
-    if (s.take(row.name))
-      return row.rounding;
-  return Rounding::None;
-}
-
-/// Types of one register that convert from two f32 sources.
-bool isPair(Type type) {
-  return typeInfo(type).lanes == 2 && isFloat(type) && type != Type::F32x2;
-}
-
-/// Checks a float-to-float conversion's modifiers against the ISA manual:
-/// narrowing needs a rounding mode, widening has none.
-bool checkFloatRounding(Statement &s, Type to, Type from, Rounding mode) {
-  bool integral = mode >= Rounding::Rni;
-  bool narrows = sizeOf(to) < sizeOf(from) ||
-                 (to != from && sizeOf(to) == 2 && sizeOf(from) == 2) ||
-                 to == Type::TF32;
-  if (narrows && (mode == Rounding::None || integral))
-    return s.fail("a conversion from ." + std::string(typeInfo(from).name) +
-                  " to ." + std::string(typeInfo(to).name) +
-                  " needs a rounding mode");
-  bool toTf32 = to == Type::TF32;
-  if ((mode == Rounding::Rna && !toTf32) ||
-      (toTf32 &&
-       (from != Type::F32 || mode == Rounding::Rm || mode == Rounding::Rp)))
-    return s.fail("unsupported rounding mode of a conversion from ." +
-                  std::string(typeInfo(from).name) + " to ." +
-                  std::string(typeInfo(to).name));
-  if (!narrows && mode != Rounding::None && !integral)
-    return s.fail("a conversion that is exact takes no rounding mode");
-  if (to != from && integral)
-    return s.fail("rounding to an integral value needs equal types");
-  return true;
-}
-
-void decodeCvt(Statement &s) {
-  if (s.has("pack"))
-    return decodeCvtPack(s);
-  Rounding mode = takeRounding(s);
-  uint8_t flags = 0;
-  if (s.take("ftz"))
-    flags |= CvtFtz;
-  if (s.take("satfinite"))
-    flags |= CvtSatfinite;
-  if (s.take("sat"))
-    flags |= CvtSat;
-  if (s.take("relu"))
-    flags |= CvtRelu;
-  Type to = s.needType(), from = s.needType();
-  if (s.failed())
-    return;
-  s.inst.op = uint8_t(mode);
-  s.inst.flags = flags;
-
-  bool narrowFormat = to == Type::E4M3x2 || to == Type::E5M2x2 ||
-                      to == Type::E2M1x2 || to == Type::E2M3x2 ||
-                      to == Type::E3M2x2;
-  if (isPair(to) || isPair(from)) {
-    bool two = from == Type::F32 && isPair(to);
-    if (!s.expectOperands(two ? 3 : 2))
-      return;
-    if (narrowFormat && !(flags & CvtSatfinite))
-      s.fail("conversion to ." + std::string(typeInfo(to).name) +
-             " needs .satfinite");
-    if (!narrowFormat && to != Type::UE8M0x2 && flags & CvtSatfinite)
-      s.fail("unsupported modifier '.satfinite' here");
-    if (to == Type::UE8M0x2 && flags & CvtRelu)
-      s.fail("unsupported modifier '.relu' here");
-    if (from == Type::UE8M0x2 && flags)
-      s.fail("unsupported modifier for .ue8m0x2");
-    if (flags & (CvtFtz | CvtSat))
-      s.fail("unsupported modifier for a packed conversion");
-    s.inst.dst = s.dst(0, to);
-    s.inst.dstWidth = uint8_t(sizeOf(to) == 4 ? 4 : 2);
-    s.inst.a = s.src(1, from);
-    s.inst.aWidth = uint8_t(sizeOf(from));
-    if (two)
-      s.inst.b = s.src(2, from);
-    s.emit(InstClass::Convert, isa().convert(to, from, mode));
-    return;
-  }
-
-  if (!s.expectOperands(2))
-    return;
-  s.inst.dst = s.dstWide(s.operand(0), to, s.inst.dstWidth);
-  s.inst.a = s.srcWide(s.operand(1), from, s.inst.aWidth);
-  Handler fn = nullptr;
-  if (isFloat(to) && isFloat(from)) {
-    if (!checkFloatRounding(s, to, from, mode))
-      return;
-    if (to == Type::F64 || from == Type::F64 || to == Type::BF16 ||
-        from == Type::BF16) {
-      if (flags & CvtFtz && to != Type::F32 && from != Type::F32)
-        s.fail("unsupported modifier '.ftz' here");
-    }
-    if (flags & CvtSatfinite && to != Type::F16 && to != Type::BF16 &&
-        to != Type::TF32)
-      s.fail("unsupported modifier '.satfinite' here");
-    if (flags & CvtRelu && to != Type::F16 && to != Type::BF16 &&
-        to != Type::TF32)
-      s.fail("unsupported modifier '.relu' here");
-    bool plain = flags == 0 &&
-                 (mode == Rounding::None || mode == Rounding::Rn) &&
-                 s.inst.dstWidth == sizeOf(to) && s.inst.aWidth == sizeOf(from);
-    if (plain)
-      fn = isa().plainConvert(to, from);
-    if (!fn)
-      fn = isa().convert(to, from, mode);
-  } else if (isFloat(to)) {
-    if (flags & ~(CvtSat | CvtFtz))
-      s.fail("unsupported modifier for a conversion from an integer");
-    if (mode == Rounding::None || mode >= Rounding::Rna)
-      s.fail("a conversion from an integer needs .rn, .rz, .rm or .rp");
-    else
-      fn = isa().convert(to, from, mode);
-  } else if (isFloat(from)) {
-    // Conversions to integers always saturate.
-    if (flags & ~(CvtSat | CvtFtz))
-      s.fail("unsupported modifier for a conversion to an integer");
-    if (mode < Rounding::Rni)
-      s.fail("a conversion to an integer needs .rni, .rzi, .rmi or .rpi");
-    else
-      fn = isa().convert(to, from, mode);
-  } else {
-    if (flags & ~CvtSat || mode != Rounding::None ||
-        typeInfo(to).kind == TypeKind::Bits ||
-        typeInfo(from).kind == TypeKind::Bits)
-      s.fail("unsupported modifier or type for an integer conversion");
-    else
-      fn = isa().convert(to, from,
-                         flags & CvtSat ? Rounding::Rz : Rounding::None);
-  }
-  s.emit(InstClass::Convert, fn);
 }
 
 void decodeCvta(Statement &s) {
@@ -335,18 +198,35 @@ void decodeSetp(Statement &s) {
     first = &first->elements[0];
   }
   bool packed = type == Type::F16x2 || type == Type::BF16x2;
-  if (packed && (!second || combine >= 0)) {
-    s.fail("a packed comparison needs two results and no combination");
+  if (packed && !second) {
+    s.fail("a packed comparison needs two results");
     return;
   }
   Handler fn = compareFor(s, *row, type, ftz);
   uint32_t a = s.src(1, type), b = s.src(2, type);
+  static constexpr PredOp ops[] = {PredOp::And, PredOp::Or, PredOp::Xor};
   if (packed) {
-    s.inst.dst = s.dstPred(*first);
-    s.inst.c = s.dstPred(*second);
+    uint32_t cmp[2] = {s.builder.newSlot(0), s.builder.newSlot(0)};
+    bool combines = combine >= 0, negated = false;
+    s.inst.dst = combines ? cmp[0] : s.dstPred(*first);
+    s.inst.c = combines ? cmp[1] : s.dstPred(*second);
     s.inst.a = a;
     s.inst.b = b;
     s.emit(InstClass::Predicate, fn);
+    if (!combines)
+      return;
+    // The source may be one of the destinations.
+    uint32_t kept = s.builder.newSlot(0);
+    s.inst.dst = kept;
+    s.inst.a = s.srcPred(s.operand(3), &negated);
+    s.inst.flags = negated;
+    s.emit(InstClass::Predicate, isa().predicate(PredOp::Mov));
+    for (int k = 0; k < 2; ++k) {
+      s.inst.dst = s.dstPred(k ? *second : *first);
+      s.inst.a = cmp[k];
+      s.inst.b = kept;
+      s.emit(InstClass::Predicate, isa().predicate(ops[combine]));
+    }
     return;
   }
   if (combine < 0 && !second) {
@@ -366,7 +246,6 @@ void decodeSetp(Statement &s) {
   s.inst.a = a;
   s.inst.b = b;
   s.emit(InstClass::Predicate, fn);
-  static constexpr PredOp ops[] = {PredOp::And, PredOp::Or, PredOp::Xor};
   if (combine >= 0) {
     s.inst.dst = kept;
     s.inst.a = c;
@@ -507,32 +386,7 @@ void decodeSlct(Statement &s) {
 
 } // namespace
 
-void ptxsim::decodeCvtPack(Statement &s) {
-  s.take("pack");
-  bool sat = s.take("sat");
-  Type to = s.needType(), from = s.needType(), third = s.takeType();
-  if (!sat || from != Type::S32) {
-    s.fail("cvt.pack needs .sat and .s32 sources");
-    return;
-  }
-  bool sixteen = to == Type::S16 || to == Type::U16;
-  bool eight = to == Type::S8 || to == Type::U8;
-  if (!(sixteen && third == Type::None) && !(eight && third == Type::B32)) {
-    s.fail("unsupported types");
-    return;
-  }
-  if (!s.expectOperands(eight ? 4 : 3))
-    return;
-  s.inst.dst = s.dst(0, Type::B32);
-  s.inst.a = s.src(1, Type::S32);
-  s.inst.b = s.src(2, Type::S32);
-  s.inst.c = eight ? s.src(3, Type::B32) : noSlot;
-  s.inst.size = eight ? 1 : 2;
-  s.inst.flags = isSigned(to);
-  s.emit(InstClass::Convert, cvtPackHandler);
-}
-
 const DecodeEntry ptxsim::dataDecoders[] = {
-    {"mov", decodeMov},   {"cvt", decodeCvt},           {"cvta", decodeCvta},
-    {"setp", decodeSetp}, {"isspacep", decodeIsspacep}, {"set", decodeSet},
-    {"selp", decodeSelp}, {"slct", decodeSlct},         {"", nullptr}};
+    {"mov", decodeMov},           {"cvta", decodeCvta}, {"setp", decodeSetp},
+    {"isspacep", decodeIsspacep}, {"set", decodeSet},   {"selp", decodeSelp},
+    {"slct", decodeSlct},         {"", nullptr}};

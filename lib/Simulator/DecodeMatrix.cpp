@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ldmatrix, stmatrix, movmatrix, mma, wmma, wgmma.
+// mma, wmma, wgmma.
 #include "Decoder.h"
 #include "Handlers.h"
 #include "Matrix.h"
@@ -11,59 +11,6 @@ using namespace ptxsim;
 
 namespace {
 
-bool addRegisters(Statement &s, const ast::Operand &vector, size_t count,
-                  Type type, bool written) {
-  uint8_t width = uint8_t(sizeOf(type));
-  bool isVector = vector.kind == ast::Operand::Vector;
-  size_t given = isVector ? vector.elements.size() : 1;
-  if (given != count)
-    return s.fail("expected " + std::to_string(count) + " registers, found " +
-                  std::to_string(given));
-  for (size_t k = 0; k < count; ++k) {
-    const ast::Operand &element = isVector ? vector.elements[k] : vector;
-    s.addOperand(written ? s.dst(element, type) : s.src(element, type), width);
-  }
-  return !s.failed();
-}
-
-void decodeMatrixMove(Statement &s, bool isLoad) {
-  if (!s.take("sync") || !s.take("aligned") || !s.take("m8n8"))
-    s.fail("only .sync.aligned.m8n8 is supported");
-  int x = s.takeOneOf({"x1", "x2", "x4"});
-  s.inst.flags = s.take("trans");
-  s.takeOneOf({"shared", "shared::cta"});
-  if (s.needType() != Type::B16 || x < 0) {
-    s.fail("only .x1, .x2 and .x4 of .b16 are supported");
-    return;
-  }
-  if (!s.expectOperands(2))
-    return;
-  size_t count = size_t(1) << x;
-  addRegisters(s, s.operand(isLoad ? 0 : 1), count, Type::B32, isLoad);
-  s.inst.count = uint8_t(count);
-  const ast::Operand &address = s.operand(isLoad ? 1 : 0);
-  if (address.kind != ast::Operand::Address || address.elements.size() != 1) {
-    s.fail("expected an address in brackets");
-    return;
-  }
-  s.address(address, Space::Shared);
-  s.emitWholeWarp(InstClass::Matrix,
-                  isLoad ? ldmatrixHandler : stmatrixHandler);
-}
-void decodeLdmatrix(Statement &s) { decodeMatrixMove(s, true); }
-void decodeStmatrix(Statement &s) { decodeMatrixMove(s, false); }
-
-void decodeMovmatrix(Statement &s) {
-  if (!s.take("sync") || !s.take("aligned") || !s.take("m8n8") ||
-      !s.take("trans") || s.needType() != Type::B16)
-    s.fail("only .sync.aligned.m8n8.trans.b16 is supported");
-  if (!s.expectOperands(2))
-    return;
-  s.inst.dst = s.dst(0, Type::B32);
-  s.inst.a = s.src(1, Type::B32);
-  s.emitWholeWarp(InstClass::Matrix, movmatrixHandler);
-}
-
 bool matrixType(std::string_view name, MatrixType &type) {
   struct Row {
     std::string_view name;
@@ -72,9 +19,10 @@ bool matrixType(std::string_view name, MatrixType &type) {
   static constexpr Row rows[] = {
       {"f16", MatrixType::F16},   {"bf16", MatrixType::BF16},
       {"tf32", MatrixType::TF32}, {"e4m3", MatrixType::E4M3},
-      {"e5m2", MatrixType::E5M2}, {"s8", MatrixType::S8},
-      {"u8", MatrixType::U8},     {"s4", MatrixType::S4},
-      {"u4", MatrixType::U4}};
+      {"e5m2", MatrixType::E5M2}, {"e2m1", MatrixType::E2M1},
+      {"e2m3", MatrixType::E2M3}, {"e3m2", MatrixType::E3M2},
+      {"s8", MatrixType::S8},     {"u8", MatrixType::U8},
+      {"s4", MatrixType::S4},     {"u4", MatrixType::U4}};
   for (const Row &row : rows)
     if (row.name == name) {
       type = row.type;
@@ -110,22 +58,30 @@ bool takeShape(Statement &s, unsigned &m, unsigned &n, unsigned &k) {
   return s.fail("a shape such as .m16n8k16 is missing");
 }
 
-/// The types of D, A, B and (mma only) C stand last, in this order.
-bool takeTypes(Statement &s, size_t count, std::string_view *names) {
-  const auto &modifiers = s.ast.modifiers;
-  if (modifiers.size() < count)
-    return s.fail("types are missing");
-  for (size_t i = 0; i < count; ++i) {
-    names[i] = modifiers[modifiers.size() - count + i];
-    if (!s.take(names[i]))
-      return s.fail("types are missing");
+/// Sparse and block-scaled factors are refused by their names.
+bool refuseFactors(Statement &s) {
+  for (std::string_view word : s.ast.modifiers) {
+    if (word == "sp" || word.substr(0, 4) == "sp::")
+      return s.fail("a sparse matrix A (." + std::string(word) +
+                    ") is not supported");
+    if (word.substr(0, 6) == "kind::" && word != "kind::f8f6f4")
+      return s.fail("scales of blocks (." + std::string(word) +
+                    ") are not supported");
   }
   return true;
 }
 
+/// The types of D, A, B and (mma only) C stand behind all else but modifiers
+/// that have been taken.
+bool takeTypes(Statement &s, size_t count, std::string_view *names) {
+  return s.takeLast(count, names) || s.fail("types are missing");
+}
+
 /// mma of f64: m8n8k4, m16n8k4, m16n8k8 and m16n8k16.
-void decodeMmaDouble(Statement &s, unsigned m, unsigned n, unsigned k) {
-  s.take("rn");
+void decodeMmaDouble(Statement &s, unsigned m, unsigned n, unsigned k,
+                     int rounding) {
+  if (rounding > 0)
+    s.fail("directed rounding of mma is not supported");
   bool fits =
       n == 8 && (m == 16 ? k == 4 || k == 8 || k == 16 : m == 8 && k == 4);
   if (!fits) {
@@ -134,31 +90,97 @@ void decodeMmaDouble(Statement &s, unsigned m, unsigned n, unsigned k) {
   }
   if (!s.expectOperands(4))
     return;
-  addRegisters(s, s.operand(0), m / 4, Type::F64, true);
-  addRegisters(s, s.operand(1), k * m / 32, Type::F64, false);
-  addRegisters(s, s.operand(2), k / 4, Type::F64, false);
-  addRegisters(s, s.operand(3), m / 4, Type::F64, false);
+  s.addRegisters(s.operand(0), m / 4, Type::F64, true);
+  s.addRegisters(s.operand(1), k * m / 32, Type::F64, false);
+  s.addRegisters(s.operand(2), k / 4, Type::F64, false);
+  s.addRegisters(s.operand(3), m / 4, Type::F64, false);
   s.inst.count = uint8_t(k);
   s.inst.op = uint8_t(m);
   s.emitWholeWarp(InstClass::Matrix, mmaDoubleHandler);
 }
 
+bool isHalfOrSingle(std::string_view name) {
+  return name == "f16" || name == "f32";
+}
+
+/// mma.m8n8k4 of f16, which may be row- or column-major.
+void decodeMmaQuads(Statement &s, bool halfD, bool halfC, bool columnsA,
+                    bool columnsB) {
+  if (halfD && !halfC) {
+    s.fail("unsupported shape or types");
+    return;
+  }
+  if (!s.expectOperands(4))
+    return;
+  s.addRegisters(s.operand(0), halfD ? 4 : 8, halfD ? Type::B32 : Type::F32,
+                 true);
+  s.addRegisters(s.operand(1), 2, Type::B32, false);
+  s.addRegisters(s.operand(2), 2, Type::B32, false);
+  s.addRegisters(s.operand(3), halfC ? 4 : 8, halfC ? Type::B32 : Type::F32,
+                 false);
+  s.inst.flags =
+      uint8_t((columnsA ? QuadColumnsA : 0) | (columnsB ? QuadColumnsB : 0) |
+              (halfD ? QuadHalfD : 0) | (halfC ? QuadHalfC : 0));
+  s.emitWholeWarp(InstClass::Matrix, mmaQuadsHandler);
+}
+
+/// mma of single bits: their differences or common ones are counted.
+void decodeMmaBits(Statement &s, unsigned m, unsigned n, unsigned k,
+                   bool isAnd) {
+  bool fits = n == 8 && (m == 16 ? k == 128 || k == 256 : m == 8 && k == 128);
+  if (!fits) {
+    s.fail("unsupported shape or types");
+    return;
+  }
+  if (!s.expectOperands(4))
+    return;
+  s.addRegisters(s.operand(0), m / 4, Type::S32, true);
+  s.addRegisters(s.operand(1), k * m / 1024, Type::B32, false);
+  s.addRegisters(s.operand(2), k / 128, Type::B32, false);
+  s.addRegisters(s.operand(3), m / 4, Type::S32, false);
+  s.inst.count = uint8_t(k / 32);
+  s.inst.op = uint8_t(m);
+  s.inst.flags = isAnd;
+  s.emitWholeWarp(InstClass::Matrix, mmaBitsHandler);
+}
+
 void decodeMma(Statement &s) {
-  // .satfinite stands before the types.
   unsigned m = 0, n = 0, k = 0;
   std::string_view names[4];
   MmaShape shape;
-  if (!takeTypes(s, 4, names) || !takeShape(s, m, n, k))
+  if (!refuseFactors(s) || !takeShape(s, m, n, k))
     return;
+  // Compilers print some of these behind the types.
+  bool isSync = s.take("sync") && s.take("aligned");
   shape.saturate = s.take("satfinite");
-  bool layout = s.take("row") && s.take("col");
-  if (!s.take("sync") || !s.take("aligned") || !layout) {
-    s.fail("only .sync.aligned with .row.col is supported");
+  int bits = s.takeOneOf({"xor", "and"});
+  bool counts = s.take("popc");
+  bool anyFormat = s.take("kind::f8f6f4");
+  int rounding = s.takeOneOf({"rn", "rz", "rm", "rp"});
+  int layoutA = s.takeLeftmost({"row", "col"});
+  int layoutB = s.takeLeftmost({"row", "col"});
+  if (!takeTypes(s, 4, names))
+    return;
+  if (!isSync || layoutA < 0 || layoutB < 0) {
+    s.fail("expected .sync.aligned, and .row or .col for A and for B");
     return;
   }
-  auto isDouble = [](std::string_view name) { return name == "f64"; };
-  if (std::all_of(std::begin(names), std::end(names), isDouble))
-    return decodeMmaDouble(s, m, n, k);
+  if (m == 8 && n == 8 && k == 4 && names[1] == "f16" && names[2] == "f16" &&
+      isHalfOrSingle(names[0]) && isHalfOrSingle(names[3]) && !shape.saturate)
+    return decodeMmaQuads(s, names[0] == "f16", names[3] == "f16", layoutA == 1,
+                          layoutB == 1);
+  if (layoutA != 0 || layoutB != 1) {
+    s.fail("this shape needs a row-major A and a column-major B (.row.col)");
+    return;
+  }
+  auto areAll = [&](std::string_view outer, std::string_view inner) {
+    return names[0] == outer && names[1] == inner && names[2] == inner &&
+           names[3] == outer;
+  };
+  if (areAll("f64", "f64"))
+    return decodeMmaDouble(s, m, n, k, rounding);
+  if (areAll("s32", "b1") && bits >= 0 && counts && !shape.saturate)
+    return decodeMmaBits(s, m, n, k, bits == 1);
   if (!matrixType(names[1], shape.a) || !matrixType(names[2], shape.b)) {
     s.fail("unsupported types of A and B");
     return;
@@ -167,18 +189,21 @@ void decodeMma(Statement &s) {
   bool single = names[0] == "f32" && names[3] == "f32";
   bool integer = names[0] == "s32" && names[3] == "s32";
   bool sameBits = matrixBits(shape.a) == matrixBits(shape.b);
-  bool typesFit = isInteger(shape.a) ? integer && isInteger(shape.b) && sameBits
-                  : isFp8(shape.a)
-                      ? (single || half) && isFp8(shape.b)
-                      : shape.a == shape.b &&
-                            (single || (half && shape.a == MatrixType::F16));
+  bool typesFit =
+      isInteger(shape.a) ? integer && isInteger(shape.b) && sameBits
+      : anyFormat ? (single || half) && k == 32 && isFormatOfByte(shape.a) &&
+                        isFormatOfByte(shape.b)
+      : isFp8(shape.a) ? (single || half) && isFp8(shape.b)
+                       : !isFormatOfByte(shape.a) && shape.a == shape.b &&
+                             (single || (half && shape.a == MatrixType::F16));
   // Rows of 16 or 32 bytes; 8 of 16 bytes where the elements are integers.
   unsigned rowBytes = k * matrixBits(shape.a) / 8;
   shape.eightRows = m == 8;
   bool shapeFits =
       n == 8 && (m == 16 ? rowBytes == 32 || rowBytes == 16
                          : m == 8 && rowBytes == 16 && isInteger(shape.a));
-  if (!typesFit || !shapeFits || (shape.saturate && !integer)) {
+  if (!typesFit || !shapeFits || (shape.saturate && !integer) ||
+      (anyFormat && integer) || bits >= 0 || counts || rounding >= 0) {
     s.fail("unsupported shape or types");
     return;
   }
@@ -188,10 +213,10 @@ void decodeMma(Statement &s) {
   shape.halfAccumulator = half;
   size_t accumulators = half || shape.eightRows ? 2 : 4;
   Type accumulator = single ? Type::F32 : integer ? Type::S32 : Type::B32;
-  addRegisters(s, s.operand(0), accumulators, accumulator, true);
-  addRegisters(s, s.operand(1), rowBytes * m / 128, Type::B32, false);
-  addRegisters(s, s.operand(2), rowBytes / 16, Type::B32, false);
-  addRegisters(s, s.operand(3), accumulators, accumulator, false);
+  s.addRegisters(s.operand(0), accumulators, accumulator, true);
+  s.addRegisters(s.operand(1), rowBytes * m / 128, Type::B32, false);
+  s.addRegisters(s.operand(2), rowBytes / 16, Type::B32, false);
+  s.addRegisters(s.operand(3), accumulators, accumulator, false);
   s.inst.imm = bitCast<int64_t>(shape);
   s.emitWholeWarp(InstClass::Matrix, mmaHandler);
 }
@@ -200,10 +225,8 @@ void decodeMma(Statement &s) {
 // --------------------------------------------------------------------------------
 
 /// Index into wmmaShapes; -1, and an error, if the type has no such shape.
-int takeWmmaShape(Statement &s, MatrixType factor, bool isAccumulator) {
-  unsigned m = 0, n = 0, k = 0;
-  if (!takeShape(s, m, n, k))
-    return -1;
+int findWmmaShape(Statement &s, unsigned m, unsigned n, unsigned k,
+                  MatrixType factor, bool isAccumulator) {
   bool isTf32 = factor == MatrixType::TF32;
   for (size_t i = 0; i < std::size(wmmaShapes); ++i)
     if (wmmaShapes[i].m == m && wmmaShapes[i].n == n && wmmaShapes[i].k == k &&
@@ -237,7 +260,10 @@ void decodeWmmaMove(Statement &s, bool isLoad) {
     s.fail("unsupported matrix, layout or type");
     return;
   }
-  int shape = takeWmmaShape(s, type, isAccumulator);
+  unsigned m = 0, n = 0, k = 0;
+  if (!takeShape(s, m, n, k))
+    return;
+  int shape = findWmmaShape(s, m, n, k, type, isAccumulator);
   Space space = s.takeSpace();
   if (space != Space::Generic && space != Space::Global &&
       space != Space::Shared)
@@ -251,7 +277,7 @@ void decodeWmmaMove(Statement &s, bool isLoad) {
   Type registerType = name == "f32"   ? Type::F32
                       : name == "s32" ? Type::S32
                                       : Type::B32;
-  addRegisters(s, s.operand(isLoad ? 0 : 1), count, registerType, isLoad);
+  s.addRegisters(s.operand(isLoad ? 0 : 1), count, registerType, isLoad);
   const ast::Operand &address = s.operand(isLoad ? 1 : 0);
   if (address.kind != ast::Operand::Address || address.elements.size() != 1) {
     s.fail("expected an address in brackets");
@@ -273,20 +299,23 @@ void decodeWmmaMove(Statement &s, bool isLoad) {
 
 void decodeWmmaProduct(Statement &s) {
   // Of f16 only the types of D and C are said, .f16 or .f32 each.
-  const auto &words = s.ast.modifiers;
-  bool isHalf = words.size() > 2 && !words[words.size() - 3].empty() &&
-                words[words.size() - 3][0] == 'm';
   std::string_view names[4];
-  std::string_view &nameD = names[0], &nameC = names[isHalf ? 1 : 3];
+  unsigned m = 0, n = 0, k = 0;
   WmmaProduct product;
   product.saturate = s.take("satfinite");
   s.take("sync");
   s.take("aligned");
-  if (s.takeOneOf({"row", "col"}) < 0 || s.takeOneOf({"row", "col"}) < 0 ||
-      !takeTypes(s, isHalf ? 2 : 4, names)) {
-    s.fail("layouts or types are missing");
+  if (s.takeLeftmost({"row", "col"}) < 0 ||
+      s.takeLeftmost({"row", "col"}) < 0) {
+    s.fail("the layouts of A and B are missing");
     return;
   }
+  if (!takeShape(s, m, n, k))
+    return;
+  bool isHalf = s.numUntaken() == 2;
+  std::string_view &nameD = names[0], &nameC = names[isHalf ? 1 : 3];
+  if (!takeTypes(s, isHalf ? 2 : 4, names))
+    return;
   if (!isHalf &&
       (!matrixType(names[1], product.a) || !matrixType(names[2], product.b))) {
     s.fail("unsupported types of A and B");
@@ -304,18 +333,18 @@ void decodeWmmaProduct(Statement &s) {
     s.fail("unsupported shape or types");
     return;
   }
-  int shape = takeWmmaShape(s, product.a, /*isAccumulator=*/false);
+  int shape = findWmmaShape(s, m, n, k, product.a, /*isAccumulator=*/false);
   if (shape < 0 || !s.expectOperands(4))
     return;
   Type typeD = integer ? Type::S32 : product.halfD ? Type::B32 : Type::F32;
   Type typeC = integer ? Type::S32 : product.halfC ? Type::B32 : Type::F32;
   static_cast<WmmaShape &>(product) = wmmaShapes[shape];
-  addRegisters(s, s.operand(0), product.halfD ? 4 : 8, typeD, true);
-  addRegisters(s, s.operand(1), wmmaRegisters(product.a, product.m, product.k),
-               Type::B32, false);
-  addRegisters(s, s.operand(2), wmmaRegisters(product.b, product.n, product.k),
-               Type::B32, false);
-  addRegisters(s, s.operand(3), product.halfC ? 4 : 8, typeC, false);
+  s.addRegisters(s.operand(0), product.halfD ? 4 : 8, typeD, true);
+  s.addRegisters(s.operand(1), wmmaRegisters(product.a, product.m, product.k),
+                 Type::B32, false);
+  s.addRegisters(s.operand(2), wmmaRegisters(product.b, product.n, product.k),
+                 Type::B32, false);
+  s.addRegisters(s.operand(3), product.halfC ? 4 : 8, typeC, false);
   s.inst.imm = bitCast<int64_t>(product);
   s.emitWholeWarp(InstClass::Matrix, wmmaHandler);
 }
@@ -340,11 +369,14 @@ void decodeWgmmaProduct(Statement &s) {
   unsigned m = 0, n = 0, k = 0;
   std::string_view names[3];
   MmaShape shape;
-  if (!takeTypes(s, 3, names) || !takeShape(s, m, n, k))
+  if (!refuseFactors(s) || !takeShape(s, m, n, k))
     return;
+  // In front of the types or behind them.
   shape.saturate = s.take("satfinite");
   if (!s.take("sync") || !s.take("aligned"))
     s.fail("expected .sync.aligned");
+  if (!takeTypes(s, 3, names))
+    return;
   if (!matrixType(names[1], shape.a) || !matrixType(names[2], shape.b)) {
     s.fail("unsupported types of A and B");
     return;
@@ -354,7 +386,8 @@ void decodeWgmmaProduct(Statement &s) {
   bool floating = names[0] == "f32" || half;
   bool typesFit = isInteger(shape.a) ? integer && isInteger(shape.b)
                   : isFp8(shape.a)   ? floating && isFp8(shape.b)
-                                     : floating && shape.a == shape.b;
+                                     : floating && shape.a == shape.b &&
+                                           !isFormatOfByte(shape.a);
   if (half && !isFp8(shape.a) && shape.a != MatrixType::F16)
     typesFit = false;
   if (!typesFit || (shape.saturate && !integer) || m != 64 || n % 8 || n == 0 ||
@@ -373,9 +406,9 @@ void decodeWgmmaProduct(Statement &s) {
   if (!s.expectOperands(4 + signs + majors))
     return;
   Type accumulator = integer ? Type::S32 : half ? Type::B32 : Type::F32;
-  addRegisters(s, s.operand(0), half ? n / 4 : n / 2, accumulator, true);
+  s.addRegisters(s.operand(0), half ? n / 4 : n / 2, accumulator, true);
   if (fromRegisters) {
-    addRegisters(s, s.operand(1), 4, Type::B32, false);
+    s.addRegisters(s.operand(1), 4, Type::B32, false);
     s.inst.flags |= WgmmaARegisters;
   } else {
     s.inst.a = s.src(1, Type::B64);
@@ -440,10 +473,7 @@ void decodeWgmma(Statement &s) {
 
 } // namespace
 
-const DecodeEntry ptxsim::matrixDecoders[] = {{"ldmatrix", decodeLdmatrix},
-                                              {"stmatrix", decodeStmatrix},
-                                              {"movmatrix", decodeMovmatrix},
-                                              {"mma", decodeMma},
+const DecodeEntry ptxsim::matrixDecoders[] = {{"mma", decodeMma},
                                               {"wmma", decodeWmma},
                                               {"wgmma", decodeWgmma},
                                               {"", nullptr}};

@@ -156,10 +156,30 @@ void decodeAccess(Statement &s, AccessKind kind) {
     s.builder.plainLoads.push_back(s.builder.program->code.size() - 1);
 }
 
+/// st.bulk: zeros over a part of shared memory.
+void decodeBulkStore(Statement &s) {
+  s.take("weak");
+  s.take("shared::cta");
+  uint64_t value = 0;
+  if (!s.expectOperands(3) || !s.immediate(s.operand(2), value))
+    return;
+  if (value != 0)
+    s.fail("st.bulk stores zeros only");
+  s.address(s.operand(0), Space::Shared);
+  const ast::Operand &size = s.operand(1);
+  bool isWide = size.kind == ast::Operand::Register &&
+                s.builder.registerInfo(uint32_t(size.value)).width == 8;
+  s.inst.b = s.src(size, isWide ? Type::B64 : Type::B32);
+  s.inst.size = isWide ? 8 : 4;
+  s.emit(InstClass::Store, bulkStoreHandler);
+}
+
 void decodeLoad(Statement &s) { decodeAccess(s, AccessKind::Load); }
 void decodeStore(Statement &s) {
   if (s.take("async"))
     return decodeAsyncStore(s, /*isReduction=*/false);
+  if (s.take("bulk"))
+    return decodeBulkStore(s);
   decodeAccess(s, AccessKind::Store);
 }
 
@@ -196,11 +216,11 @@ void decodeAtomic(Statement &s, bool isRed) {
   bool discards = isRed || s.operand(0).kind == ast::Operand::Discard;
   s.address(s.operand(first), space);
   if (count > 1) {
-    bool fits =
-        op == AtomicOp::Add && space != Space::Shared &&
-        ((type == Type::F32 && count <= 4) ||
-         ((type == Type::F16x2 || type == Type::BF16x2) && count <= 4) ||
-         type == Type::F16 || type == Type::BF16);
+    bool packed = type == Type::F16x2 || type == Type::BF16x2;
+    bool fits = space != Space::Shared &&
+                (type == Type::F32 ? op == AtomicOp::Add && count <= 4
+                                   : narrow && op <= AtomicOp::Max &&
+                                         (count <= 4 || !packed));
     if (!fits) {
       s.fail("unsupported type or operation of a vector");
       return;
@@ -219,6 +239,9 @@ void decodeAtomic(Statement &s, bool isRed) {
     s.inst.count = uint8_t(count);
     s.inst.dst = discards ? noSlot : s.extra[0].slot;
   } else {
+    if (narrow && op != AtomicOp::Add)
+      s.fail("minima and maxima of ." + std::string(typeInfo(type).name) +
+             " need a vector");
     s.inst.dst = discards ? noSlot : s.dst(0, type);
     s.inst.b = s.src(first + 1, type);
   }
@@ -271,33 +294,50 @@ void decodeCacheLine(Statement &s) {
 /// Ordering is sequential within a block here; the race check has rules of its
 /// own.
 void decodeFence(Statement &s) {
-  if (s.has("gpu") || s.has("sys") || s.has("gl"))
-    s.builder.program->orderDependent = true;
-  bool proxy = s.take("proxy");
-  bool async = proxy && s.take("async");
-  if (proxy && !async && s.takeOneOf({"async::generic", "alias"}) < 0)
-    s.fail("expected .async or .alias");
-  bool init = s.take("mbarrier_init");
-  bool global = s.take("global");
-  bool cta = s.take("shared::cta"), cluster = s.take("shared::cluster");
+  enum Proxy { Async, Alias, AsyncAfterGeneric, TensorMapAfterGeneric };
   // Which other blocks may observe it.
   bool device = s.has("gpu") || s.has("sys") || s.has("gl");
   bool wide = device || s.has("cluster");
+  s.builder.program->orderDependent |= device;
+  bool acquires = s.has("acquire");
+  bool hasProxy = s.take("proxy");
+  int proxy = hasProxy ? s.takeOneOf({"async", "alias", "async::generic",
+                                      "tensormap::generic"})
+                       : -1;
+  if (hasProxy && proxy < 0)
+    s.fail("expected .async, .alias, .async::generic or .tensormap::generic");
+  bool restricted = s.takeOneOf({"sync_restrict::shared::cta",
+                                 "sync_restrict::shared::cluster"}) >= 0;
+  bool init = s.take("mbarrier_init");
+  bool global = s.take("global");
+  bool shared = s.takeOneOf({"shared::cta", "shared::cluster"}) >= 0;
   s.takeScopeAndSemantics();
   s.takeOneOf({"gl"});
-  s.expectOperands(0);
-  bool anySpace = !global && !cta && !cluster;
-  if (async)
-    s.inst.flags = uint8_t((anySpace || global ? FenceGlobal : 0) |
-                           (anySpace || !global ? FenceShared : 0));
-  else if (init)
-    s.inst.flags = FenceInit;
-  else
-    s.inst.flags =
-        uint8_t((wide ? FenceCluster : 0) | (device ? FenceDevice : 0));
-  s.emit(InstClass::Barrier, async || init ? proxyFenceHandler
-                             : proxy       ? nothingHandler
-                                           : fenceHandler);
+  if (proxy == TensorMapAfterGeneric && acquires) {
+    // A map is read where it lies, when a copy is issued.
+    uint64_t bytes = 0;
+    if (!s.expectOperands(2) || !s.immediate(s.operand(1), bytes))
+      return;
+    if (bytes != 128)
+      s.fail("a tensor map has 128 bytes");
+    s.address(s.operand(0), Space::Generic);
+    s.inst = Inst();
+  } else {
+    s.expectOperands(0);
+  }
+  if (proxy == Async || init || (proxy == AsyncAfterGeneric && restricted)) {
+    bool anySpace = proxy == Async && !global && !shared;
+    s.inst.flags = init ? uint8_t(FenceInit)
+                        : uint8_t((anySpace || global ? FenceGlobal : 0) |
+                                  (anySpace || !global ? FenceShared : 0));
+    s.emit(InstClass::Barrier, proxyFenceHandler);
+  }
+  if (proxy == Async || init)
+    return;
+  s.inst.flags =
+      uint8_t((wide ? FenceCluster : 0) | (device ? FenceDevice : 0));
+  // The fences of one direction order memory as others do.
+  s.emit(InstClass::Barrier, proxy == Alias ? nothingHandler : fenceHandler);
 }
 
 /// createpolicy makes a cache policy, which means nothing here.

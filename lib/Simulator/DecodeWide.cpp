@@ -49,11 +49,8 @@ bool ptxsim::decodeMixedFloat(Statement &s, FloatOp op, size_t sources) {
   s.take("f32");
   s.take(typeInfo(narrow).name);
   uint8_t flags = s.take("sat") ? FloatSat : 0;
-  int mode = s.takeOneOf({"rn", "rz", "rm", "rp"});
   if (!s.expectOperands(sources + 1))
     return true;
-  if (mode > 0)
-    s.fail("directed rounding of mixed types is not supported");
   uint32_t wide[2] = {noSlot, noSlot};
   for (size_t k = 0; k + 1 < sources; ++k) {
     s.inst.dst = wide[k] = s.builder.newSlot(4);
@@ -68,7 +65,7 @@ bool ptxsim::decodeMixedFloat(Statement &s, FloatOp op, size_t sources) {
   s.inst.b = sources == 3 ? wide[1] : s.src(sources, Type::F32);
   if (sources == 3)
     s.inst.c = s.src(sources, Type::F32);
-  s.emit(InstClass::Float, isa().floating(op, Type::F32, flags));
+  emitRounded(s, Type::F32, isa().floating(op, Type::F32, flags));
   return true;
 }
 

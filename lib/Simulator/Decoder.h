@@ -146,6 +146,12 @@ public:
   bool take(std::string_view modifier);
   /// Takes the first of `choices` that is there; -1 if none is.
   int takeOneOf(std::initializer_list<std::string_view> choices);
+  /// Takes the leftmost untaken modifier that is one of `choices`; -1 if none
+  /// is. For words whose order tells what they belong to.
+  int takeLeftmost(std::initializer_list<std::string_view> choices);
+  /// Takes the last `count` untaken modifiers, in their order.
+  bool takeLast(size_t count, std::string_view *words);
+  size_t numUntaken() const;
   /// Takes the leftmost untaken modifier that is a type; None if none is left.
   Type takeType();
   /// Like takeType, but an error if there is none.
@@ -214,6 +220,12 @@ public:
   size_t beginSkip();
   void endSkip(size_t skip);
 
+  /// dst and sources of one type, nothing else.
+  void plainOperands(Type type, size_t sources);
+  /// Adds the `count` registers of a vector, or the one of a scalar operand.
+  bool addRegisters(const ast::Operand &vector, size_t count, Type type,
+                    bool written);
+
   bool fail(std::string message);
   bool failed() const { return !error.empty(); }
   /// Appends the instruction under the statement's guard.
@@ -256,13 +268,16 @@ struct DecodeEntry {
 };
 /// Tables of the families, each ended by an empty entry.
 extern const DecodeEntry arithmeticDecoders[];
+extern const DecodeEntry bitDecoders[];
 extern const DecodeEntry dataDecoders[];
+extern const DecodeEntry convertDecoders[];
 extern const DecodeEntry memoryDecoders[];
 extern const DecodeEntry callDecoders[];
 extern const DecodeEntry controlDecoders[];
 extern const DecodeEntry collectiveDecoders[];
 extern const DecodeEntry asyncDecoders[];
 extern const DecodeEntry matrixDecoders[];
+extern const DecodeEntry matrixMoveDecoders[];
 extern const DecodeEntry wideDecoders[];
 
 /// Takes the operation of an atom or a reduction; false if there is none
@@ -270,6 +285,9 @@ extern const DecodeEntry wideDecoders[];
 bool takeAtomicOp(Statement &statement, AtomicOp &op);
 /// st.async and red.async, after these words (DecodeAsync.cpp).
 void decodeAsyncStore(Statement &statement, bool isReduction);
+/// Emits a handler under the rounding mode that the statement says, which MXCSR
+/// brings about (DecodeArithmetic.cpp).
+void emitRounded(Statement &statement, Type type, Handler fn);
 /// mad.cc and madc (DecodeWide.cpp)
 void decodeMadCarry(Statement &statement);
 /// False if the statement's types are not mixed (DecodeWide.cpp).

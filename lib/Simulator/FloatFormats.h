@@ -11,6 +11,9 @@ namespace ptxsim {
 
 constexpr uint32_t canonicalNaN32 = 0x7fffffff;
 constexpr uint16_t canonicalNaN16 = 0x7fff;
+/// The NaN that tensor copies fill with, which fma.oob takes for zero; wider
+/// types repeat it.
+constexpr uint16_t outsideNaN16 = 0x7ff7;
 
 /// A binary format of 1 + Exponent + Mantissa bits.
 enum class NaNKind : uint8_t {

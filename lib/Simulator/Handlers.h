@@ -19,9 +19,11 @@ void timeHandler(Warp &, const Inst &, uint32_t);
 Handler cvtaHandler(Space space, bool toSpace);
 void isspacepHandler(Warp &, const Inst &, uint32_t);
 void cvtPackHandler(Warp &, const Inst &, uint32_t);
+/// cvt.rs from f32 to a packed type; the sources are further operands, a holds
+/// the random bits (StochasticRounding.cpp). Null for other types.
+Handler stochasticHandler(Type to);
 /// Runs the handler in Inst::imm under the rounding mode in Inst::op.
 void roundedHandler(Warp &, const Inst &, uint32_t);
-void decodeCvtPack(Statement &statement);
 
 // Memory (Access.cpp, Atomics.cpp)
 
@@ -63,6 +65,8 @@ void storeHandler(Warp &, const Inst &, uint32_t);
 void loadParamHandler(Warp &, const Inst &, uint32_t);
 void prefetchHandler(Warp &, const Inst &, uint32_t);
 void discardHandler(Warp &, const Inst &, uint32_t);
+/// st.bulk; b holds the bytes, in a register of Inst::size bytes.
+void bulkStoreHandler(Warp &, const Inst &, uint32_t);
 
 /// Address of a lane: register plus displacement, or the displacement alone.
 PTXSIM_INLINE uint64_t laneAddress(const Warp &warp, const Inst &inst,
@@ -160,6 +164,10 @@ enum : uint8_t {
   VideoAccumulate = 16
 };
 void videoHandler(Warp &, const Inst &, uint32_t);
+/// fma.oob: what the handler in Inst::imm gives, or 0 where a or b is what
+/// tensor copies put for elements outside of the tensor; Inst::count: elements
+/// of two bytes a lane.
+void fmaOutsideHandler(Warp &, const Inst &, uint32_t);
 /// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64.
 void coarseRcpHandler(Warp &, const Inst &, uint32_t);
 void coarseRsqrtHandler(Warp &, const Inst &, uint32_t);

@@ -135,11 +135,27 @@ static LaunchResult refuse(Status status) {
   return result;
 }
 
+/// The grid in blocks, of a kernel whose launches count clusters.
+static Status countBlocks(const KernelInfo &kernel, Dim3 &grid) {
+  const Dim3 &cluster = kernel.requiredCluster;
+  uint64_t x = uint64_t(grid.x) * cluster.x, y = uint64_t(grid.y) * cluster.y,
+           z = uint64_t(grid.z) * cluster.z;
+  if (std::max({x, y, z}) > 0x7fffffff)
+    return Status::error("launch of '" + kernel.name + "': a grid of " +
+                         show(grid) + " clusters of " + show(cluster) +
+                         " blocks has too many blocks");
+  grid = {uint32_t(x), uint32_t(y), uint32_t(z)};
+  return {};
+}
+
 static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
                               const ast::Function &function,
-                              const LaunchConfig &config, const void *params,
+                              LaunchConfig config, const void *params,
                               const LaunchOptions &options) {
   const KernelInfo *info = loaded.module->findKernel(function.name);
+  if (info->gridCountsClusters)
+    if (Status counted = countBlocks(*info, config.grid); !counted.ok())
+      return refuse(counted);
   Dim3 cluster = config.cluster;
   if (isZero(cluster))
     cluster =

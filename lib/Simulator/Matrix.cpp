@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix instructions of a warp: ldmatrix, stmatrix, mma.
+// mma: products of matrices that the registers of a warp hold.
 //
 // Fragments follow one rule for all types when counted in bytes. With
 // g = lane / 4 and t = lane % 4, a register of A holds the four bytes from
@@ -40,6 +40,12 @@ static double matrixElement(MatrixType type, const char *row, unsigned index) {
     return double(decode<E4M3>(uint8_t(row[index])));
   case MatrixType::E5M2:
     return double(decode<E5M2>(uint8_t(row[index])));
+  case MatrixType::E2M1:
+    return double(decode<E2M1>(uint8_t(row[index]) >> 2 & 15));
+  case MatrixType::E2M3:
+    return double(decode<E2M3>(uint8_t(row[index]) & 63));
+  case MatrixType::E3M2:
+    return double(decode<E3M2>(uint8_t(row[index]) & 63));
   case MatrixType::S8:
     return double(int8_t(row[index]));
   case MatrixType::U8:
@@ -88,78 +94,6 @@ void ptxsim::decodeRow(MatrixType type, const char *bytes, unsigned count,
                        double *out) {
   for (unsigned k = 0; k < count; ++k)
     out[k] = matrixElement(type, bytes, k);
-}
-
-// ldmatrix, stmatrix
-// ----------------------------------------------------------------
-
-/// Inst::count: matrices; flags: transposed.
-void ptxsim::ldmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
-  unsigned rows = i.count * 8u;
-  uint64_t addresses[32];
-  for (unsigned l = 0; l < 32; ++l)
-    addresses[l] = laneAddress(w, i, l);
-  uint32_t readers = rows == 32 ? ~0u : (1u << rows) - 1;
-  if (w.block->launch->instrumented)
-    countAccess(w, i, readers & mask, addresses, 16, AccessMode::Read);
-  uint16_t matrix[4][8][8] = {};
-  for (unsigned l = 0; l < rows; ++l)
-    if (const char *p = resolve(w, i, l, addresses[l], 16, 16, Space::Shared,
-                                AccessMode::Read))
-      memcpy(matrix[l / 8][l % 8], p, 16);
-  for (unsigned k = 0; k < i.count; ++k) {
-    uint32_t *d = w.reg<uint32_t>(w.operands[i.operands + k].slot);
-    forLanes(mask, [&, d, k](unsigned l) {
-      unsigned g = l / 4, t = l % 4;
-      const auto &m = matrix[k];
-      uint32_t low = i.flags ? m[2 * t][g] : m[g][2 * t];
-      uint32_t high = i.flags ? m[2 * t + 1][g] : m[g][2 * t + 1];
-      d[l] = high << 16 | low;
-    });
-  }
-}
-
-void ptxsim::stmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
-  unsigned rows = i.count * 8u;
-  uint64_t addresses[32];
-  for (unsigned l = 0; l < 32; ++l)
-    addresses[l] = laneAddress(w, i, l);
-  uint32_t writers = rows == 32 ? ~0u : (1u << rows) - 1;
-  if (w.block->launch->instrumented)
-    countAccess(w, i, writers & mask, addresses, 16, AccessMode::Write);
-  uint16_t matrix[4][8][8] = {};
-  for (unsigned k = 0; k < i.count; ++k) {
-    const uint32_t *s = w.reg<uint32_t>(w.operands[i.operands + k].slot);
-    for (unsigned l = 0; l < 32; ++l) {
-      unsigned g = l / 4, t = l % 4;
-      auto &m = matrix[k];
-      (i.flags ? m[2 * t][g] : m[g][2 * t]) = uint16_t(s[l]);
-      (i.flags ? m[2 * t + 1][g] : m[g][2 * t + 1]) = uint16_t(s[l] >> 16);
-    }
-  }
-  for (unsigned l = 0; l < rows; ++l) {
-    w.storeData = reinterpret_cast<const char *>(matrix[l / 8][l % 8]);
-    char *p = resolve(w, i, l, addresses[l], 16, 16, Space::Shared,
-                      AccessMode::Write);
-    w.storeData = nullptr;
-    if (p)
-      memcpy(p, matrix[l / 8][l % 8], 16);
-  }
-  ++w.modifications;
-}
-
-void ptxsim::movmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
-  const uint32_t *a = w.reg<uint32_t>(i.a);
-  uint16_t matrix[8][8];
-  for (unsigned l = 0; l < 32; ++l) {
-    matrix[l / 4][l % 4 * 2] = uint16_t(a[l]);
-    matrix[l / 4][l % 4 * 2 + 1] = uint16_t(a[l] >> 16);
-  }
-  uint32_t *d = w.reg<uint32_t>(i.dst);
-  forLanes(mask, [&, d](unsigned l) {
-    unsigned g = l / 4, t = l % 4;
-    d[l] = uint32_t(matrix[2 * t + 1][g]) << 16 | matrix[2 * t][g];
-  });
 }
 
 // mma
@@ -266,6 +200,101 @@ void ptxsim::mmaDoubleHandler(Warp &w, const Inst &i, uint32_t mask) {
     }
   for (unsigned r = 0; r < 2 * perColumn; ++r) {
     double *reg = w.reg<double>(d[r].slot);
+    forLanes(mask, [=, &results](unsigned l) { reg[l] = results[r][l]; });
+  }
+}
+
+// Of m8n8k4 the lanes 4 q to 4 q + 3 and 16 + 4 q to 16 + 4 q + 3 compute the
+// q-th of four products.
+
+namespace {
+
+/// Rows (of A and C) or columns (of B) of the upper lanes are the last four.
+unsigned quadHalf(unsigned lane) { return lane < 16 ? 0 : 4; }
+
+struct Place {
+  unsigned row, column;
+};
+
+/// Element `e` of the accumulators of a lane.
+Place quadPlace(unsigned lane, unsigned e, bool isHalf) {
+  if (isHalf)
+    return {lane % 4 + quadHalf(lane), e};
+  return {(lane & 1) + (e & 2) + quadHalf(lane),
+          (e & 4) + (lane & 2) + (e & 1)};
+}
+
+} // namespace
+
+void ptxsim::mmaQuadsHandler(Warp &w, const Inst &i, uint32_t mask) {
+  bool halfD = i.flags & QuadHalfD, halfC = i.flags & QuadHalfC;
+  const OperandSlot *d = w.operands + i.operands, *ra = d + (halfD ? 4 : 8),
+                    *rb = ra + 2, *rc = rb + 2;
+  auto half = [&](const OperandSlot *regs, unsigned lane, unsigned e) {
+    return double(
+        halfToFloat(w.reg<uint16_t>(regs[e / 2].slot)[lane * 2 + e % 2]));
+  };
+  double a[4][8][4], b[4][4][8], sum[4][8][8];
+  for (unsigned l = 0; l < 32; ++l) {
+    unsigned q = l % 16 / 4;
+    for (unsigned e = 0; e < 4; ++e) {
+      if (i.flags & QuadColumnsA)
+        a[q][e + quadHalf(l)][l % 4] = half(ra, l, e);
+      else
+        a[q][l % 4 + quadHalf(l)][e] = half(ra, l, e);
+      if (i.flags & QuadColumnsB)
+        b[q][e][l % 4 + quadHalf(l)] = half(rb, l, e);
+      else
+        b[q][l % 4][e + quadHalf(l)] = half(rb, l, e);
+    }
+    for (unsigned e = 0; e < 8; ++e) {
+      Place p = quadPlace(l, e, halfC);
+      sum[q][p.row][p.column] =
+          halfC ? half(rc, l, e) : double(w.reg<float>(rc[e].slot)[l]);
+    }
+  }
+  for (unsigned q = 0; q < 4; ++q)
+    for (unsigned row = 0; row < 8; ++row)
+      for (unsigned column = 0; column < 8; ++column)
+        for (unsigned e = 0; e < 4; ++e)
+          sum[q][row][column] += a[q][row][e] * b[q][e][column];
+  for (unsigned e = 0; e < 8; ++e)
+    forLanes(mask, [&, e](unsigned l) {
+      Place p = quadPlace(l, e, halfD);
+      double value = sum[l % 16 / 4][p.row][p.column];
+      if (halfD)
+        w.reg<uint16_t>(d[e / 2].slot)[l * 2 + e % 2] =
+            floatToHalf(toFloatRoundToOdd(value));
+      else
+        w.reg<float>(d[e].slot)[l] = roundAccumulator(value);
+    });
+}
+
+void ptxsim::mmaBitsHandler(Warp &w, const Inst &i, uint32_t mask) {
+  unsigned perColumn = i.op / 8u, words = i.count;
+  const OperandSlot *d = w.operands + i.operands, *ra = d + 2 * perColumn,
+                    *rb = ra + words / 4 * perColumn, *c = rb + words / 4;
+  uint32_t a[16][8], b[8][8], results[4][32];
+  for (unsigned l = 0; l < 32; ++l) {
+    unsigned g = l / 4, t = l % 4;
+    for (unsigned r = 0; r < words / 4 * perColumn; ++r)
+      a[g + r % perColumn * 8][r / perColumn * 4 + t] =
+          w.reg<uint32_t>(ra[r].slot)[l];
+    for (unsigned r = 0; r < words / 4; ++r)
+      b[g][r * 4 + t] = w.reg<uint32_t>(rb[r].slot)[l];
+  }
+  for (unsigned r = 0; r < 2 * perColumn; ++r)
+    for (unsigned l = 0; l < 32; ++l) {
+      unsigned row = l / 4 + r / 2 * 8, column = l % 4 * 2 + r % 2;
+      uint32_t sum = w.reg<uint32_t>(c[r].slot)[l];
+      for (unsigned k = 0; k < words; ++k) {
+        uint32_t x = a[row][k], y = b[column][k];
+        sum += uint32_t(__builtin_popcount(i.flags ? x & y : x ^ y));
+      }
+      results[r][l] = sum;
+    }
+  for (unsigned r = 0; r < 2 * perColumn; ++r) {
+    uint32_t *reg = w.reg<uint32_t>(d[r].slot);
     forLanes(mask, [=, &results](unsigned l) { reg[l] = results[r][l]; });
   }
 }

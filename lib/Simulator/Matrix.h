@@ -6,11 +6,29 @@
 
 namespace ptxsim {
 
-enum class MatrixType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8, S4, U4 };
+enum class MatrixType : uint8_t {
+  F16,
+  BF16,
+  TF32,
+  E4M3,
+  E5M2,
+  /// In a byte of their own: the low six bits, of E2M1 the middle four.
+  E2M1,
+  E2M3,
+  E3M2,
+  S8,
+  U8,
+  S4,
+  U4
+};
 
 unsigned matrixBits(MatrixType type);
 inline bool isFp8(MatrixType type) {
   return type == MatrixType::E4M3 || type == MatrixType::E5M2;
+}
+/// What mma.kind::f8f6f4 takes.
+inline bool isFormatOfByte(MatrixType type) {
+  return type >= MatrixType::E4M3 && type <= MatrixType::E3M2;
 }
 inline bool isInteger(MatrixType type) { return type >= MatrixType::S8; }
 void decodeRow(MatrixType type, const char *bytes, unsigned count, double *out);
@@ -38,12 +56,34 @@ PTXSIM_INLINE MmaShape unpackMma(const Inst &inst) {
   return bitCast<MmaShape>(inst.imm);
 }
 
-void ldmatrixHandler(Warp &, const Inst &, uint32_t);
-void stmatrixHandler(Warp &, const Inst &, uint32_t);
-void movmatrixHandler(Warp &, const Inst &, uint32_t);
 void mmaHandler(Warp &, const Inst &, uint32_t);
 /// mma of f64; Inst::count: elements of K, Inst::op: rows.
 void mmaDoubleHandler(Warp &, const Inst &, uint32_t);
+
+/// mma.m8n8k4 of f16, whose Inst::flags are QuadFlags.
+enum : uint8_t {
+  QuadColumnsA = 1,
+  QuadColumnsB = 2,
+  QuadHalfD = 4,
+  QuadHalfC = 8
+};
+void mmaQuadsHandler(Warp &, const Inst &, uint32_t);
+/// mma of single bits; Inst::count: 32-bit words of K, Inst::op: rows,
+/// Inst::flags: 1 for .and, else .xor.
+void mmaBitsHandler(Warp &, const Inst &, uint32_t);
+
+// ldmatrix, stmatrix, movmatrix (MatrixMove.cpp)
+
+/// Inst::count: matrices of rows of 16 bytes; Inst::flags: transposed. The
+/// rows have elements of two bytes.
+void ldmatrixHandler(Warp &, const Inst &, uint32_t);
+void stmatrixHandler(Warp &, const Inst &, uint32_t);
+/// Matrices of 16 elements a row, each a byte of a register; Inst::size: their
+/// bits in memory, 8, 6 or 4. Transposed: 16 rows, and two registers a matrix.
+void ldmatrixBytesHandler(Warp &, const Inst &, uint32_t);
+/// 16 x 8 bytes, stored by columns.
+void stmatrixBytesHandler(Warp &, const Inst &, uint32_t);
+void movmatrixHandler(Warp &, const Inst &, uint32_t);
 
 // wmma (Wmma.cpp)
 

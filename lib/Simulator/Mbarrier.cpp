@@ -187,6 +187,15 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
   endRelease(w);
 }
 
+/// The arrivals that were pending before the one that gave the state.
+void ptxsim::mbarrierPendingHandler(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t *d = w.reg<uint32_t>(i.dst);
+  const uint64_t *state = w.reg<uint64_t>(i.a);
+  forLanes(mask, [=](unsigned l) {
+    d[l] = uint32_t(bitCast<Barrier>(state[l]).pending);
+  });
+}
+
 /// test_wait and try_wait: whether the phase has completed.
 void ptxsim::mbarrierWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t done = 0, same = 0;

@@ -56,6 +56,8 @@ bool Parser::parseTopLevel() {
     return skipSection();
   if (word == "loc")
     return parseLoc();
+  if (word == "alias")
+    return parseAlias();
   if (word == "pragma") {
     next();
     while (peek().kind == TokenKind::String || peek().is(','))
@@ -141,6 +143,33 @@ bool Parser::parseFile() {
     uint64_t ignored;
     if (!expectInteger(ignored, ~uint64_t(0), "a time stamp or a size"))
       return false;
+  }
+  return true;
+}
+
+/// `.alias name, function;`, which may stand in front of the definition.
+bool Parser::parseAlias() {
+  Alias alias;
+  alias.at = next();
+  if (!expectName(alias.name, "a function name") ||
+      !expect(',', "between the names of .alias") ||
+      !expectName(alias.function, "a function name"))
+    return false;
+  aliases.push_back(alias);
+  return expect(';', "after .alias");
+}
+
+bool Parser::resolveAliases() {
+  for (const Alias &alias : aliases) {
+    const ast::Function *function = module.findFunction(alias.function);
+    if (!function || !function->hasBody || function->isEntry)
+      return fail(alias.at, "'" + std::string(alias.function) +
+                                "' is not the name of a defined function");
+    const ast::Function *&known = module.functionByName[alias.name];
+    if (known && known->hasBody)
+      return fail(alias.at, "function '" + std::string(alias.name) +
+                                "' has a body, an alias has none");
+    known = function;
   }
   return true;
 }
@@ -388,6 +417,7 @@ bool Parser::parseDim(Dim3 &dim) {
 
 bool Parser::parseFunctionDirectives(ast::Function &function) {
   KernelInfo &info = function.info;
+  Token atClusters;
   while (peek().kind == TokenKind::DotWord) {
     Token at = next();
     uint64_t number = 0;
@@ -402,6 +432,9 @@ bool Parser::parseFunctionDirectives(ast::Function &function) {
     } else if (at.text == "reqnctapercluster") {
       if (!parseDim(info.requiredCluster))
         return false;
+    } else if (at.text == "blocksareclusters") {
+      info.gridCountsClusters = true;
+      atClusters = at;
     } else if (at.text == "maxclusterrank") {
       if (!expectInteger(number, 1 << 20, "a cluster size"))
         return false;
@@ -420,6 +453,10 @@ bool Parser::parseFunctionDirectives(ast::Function &function) {
                           "' in a function header");
     }
   }
+  if (info.gridCountsClusters &&
+      (info.requiredBlock.count() == 0 || info.requiredCluster.count() == 0))
+    return fail(atClusters, ".blocksareclusters needs .reqntid and "
+                            ".reqnctapercluster");
   return true;
 }
 

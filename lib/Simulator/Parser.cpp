@@ -25,6 +25,8 @@ Status Parser::run() {
     fail(peek(), "no .target directive: this is not a PTX module");
     return error;
   }
+  if (!resolveAliases())
+    return error;
   finishModule();
   return {};
 }

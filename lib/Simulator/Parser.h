@@ -44,6 +44,9 @@ private:
   bool parseVersion();
   bool parseTarget();
   bool parseFile();
+  bool parseAlias();
+  /// Once all functions are known.
+  bool resolveAliases();
   bool skipSection();
   bool parseVariable(Space space, bool isExtern, ast::Variable &variable,
                      bool inParamList);
@@ -96,7 +99,13 @@ private:
   void openScope(ast::Function &function);
 
   ModuleImpl &module;
+  struct Alias {
+    Token at;
+    std::string_view name, function;
+  };
+
   std::vector<Token> tokens;
+  std::vector<Alias> aliases;
   size_t pos = 0;
   bool hasError = false;
   Status error;

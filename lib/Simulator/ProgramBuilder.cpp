@@ -348,9 +348,10 @@ static const std::unordered_map<std::string_view, DecodeFunction> &decoders() {
   static const auto *table = [] {
     auto *map = new std::unordered_map<std::string_view, DecodeFunction>();
     for (const DecodeEntry *family :
-         {arithmeticDecoders, dataDecoders, memoryDecoders, controlDecoders,
-          callDecoders, wideDecoders, collectiveDecoders, asyncDecoders,
-          matrixDecoders})
+         {arithmeticDecoders, bitDecoders, dataDecoders, convertDecoders,
+          memoryDecoders, controlDecoders, callDecoders, wideDecoders,
+          collectiveDecoders, asyncDecoders, matrixDecoders,
+          matrixMoveDecoders})
       for (; family->decode; ++family)
         (*map)[family->opcode] = family->decode;
     return map;

@@ -41,6 +41,33 @@ int Statement::takeOneOf(std::initializer_list<std::string_view> choices) {
   return -1;
 }
 
+int Statement::takeLeftmost(std::initializer_list<std::string_view> choices) {
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const auto *found =
+        taken[i] ? choices.end()
+                 : std::find(choices.begin(), choices.end(), ast.modifiers[i]);
+    if (found == choices.end())
+      continue;
+    taken[i] = true;
+    return int(found - choices.begin());
+  }
+  return -1;
+}
+
+bool Statement::takeLast(size_t count, std::string_view *words) {
+  for (size_t i = taken.size(); i-- > 0 && count > 0;) {
+    if (taken[i])
+      continue;
+    taken[i] = true;
+    words[--count] = ast.modifiers[i];
+  }
+  return count == 0;
+}
+
+size_t Statement::numUntaken() const {
+  return size_t(std::count(taken.begin(), taken.end(), false));
+}
+
 Type Statement::takeType() {
   for (size_t i = 0; i < taken.size(); ++i)
     if (!taken[i])
@@ -388,6 +415,30 @@ void Statement::address(const ast::Operand &operand, Space space) {
   }
   inst.space = space;
   inst.a = addressSlot(operand.elements[0], space, inst.imm, inst.aWidth);
+}
+
+void Statement::plainOperands(Type type, size_t sources) {
+  if (!expectOperands(1 + sources))
+    return;
+  inst.dst = dst(0, type);
+  uint32_t *slots[] = {&inst.a, &inst.b, &inst.c};
+  for (size_t i = 0; i < sources; ++i)
+    *slots[i] = src(1 + i, type);
+}
+
+bool Statement::addRegisters(const ast::Operand &vector, size_t count,
+                             Type type, bool written) {
+  uint8_t width = uint8_t(sizeOf(type));
+  bool isVector = vector.kind == ast::Operand::Vector;
+  size_t given = isVector ? vector.elements.size() : 1;
+  if (given != count)
+    return fail("expected " + std::to_string(count) + " registers, found " +
+                std::to_string(given));
+  for (size_t k = 0; k < count; ++k) {
+    const ast::Operand &element = isVector ? vector.elements[k] : vector;
+    addOperand(written ? dst(element, type) : src(element, type), width);
+  }
+  return !failed();
 }
 
 void Statement::finish() {

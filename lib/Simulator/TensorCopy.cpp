@@ -2,6 +2,7 @@
 //
 // Bulk copies of boxes that a tensor map describes.
 #include "Async.h"
+#include "FloatFormats.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,17 +13,15 @@ namespace {
 struct TypeRow {
   unsigned bytes;
   bool isFloat;
-  /// Bits of a NaN of the type.
-  uint64_t nan;
 };
 } // namespace
 
 static constexpr TypeRow typeRows[] = {
-    {1, false, 0},        {2, false, 0},         {4, false, 0},
-    {4, false, 0},        {8, false, 0},         {8, false, 0},
-    {2, true, 0x7fff},    {4, true, 0x7fffffff}, {8, true, 0x7fffffffffffffff},
-    {2, true, 0x7fff},    {4, true, 0x7fffffff}, {4, true, 0x7fffffff},
-    {4, true, 0x7fffffff}};
+    {1, false}, {2, false}, {4, false}, {4, false}, {8, false},
+    {8, false}, {2, true},  {4, true},  {8, true},  {2, true},
+    {4, true},  {4, true},  {4, true}};
+/// Of 64 bits; narrower types have its end.
+static constexpr uint64_t outsideNaN = outsideNaN16 * 0x0001000100010001;
 
 Status ptxsim::checkTensorCopy(const TensorMapSpec &spec) {
   auto error = [](const std::string &what) {
@@ -145,7 +144,7 @@ private:
       } else if (valid) {
         memcpy(place, other, type.bytes);
       } else {
-        uint64_t fill = spec.fill == TensorMapFill::NaN ? type.nan : 0;
+        uint64_t fill = spec.fill == TensorMapFill::NaN ? outsideNaN : 0;
         memcpy(place, &fill, type.bytes);
       }
     }

@@ -13,6 +13,7 @@
 #include "kvcache/Simulator/TensorMap.h"
 
 #include <cstring>
+#include <iterator>
 
 using namespace ptxsim;
 
@@ -193,4 +194,67 @@ Result<TensorMapSpec> ptxsim::decodeTensorMap(const TensorMap &map) {
   if (Status status = checkSpec(spec); !status.ok())
     return status;
   return spec;
+}
+
+Status ptxsim::replaceTensorMapField(TensorMap &map, TensorMapField field,
+                                     uint32_t dimension, uint64_t value) {
+  Layout layout;
+  std::memcpy(&layout, &map, sizeof(layout));
+  if (layout.magic != magic)
+    return Status::error("the memory holds no tensor map of this simulator");
+  // The order that PTX gives the types.
+  static constexpr TensorMapType types[] = {
+      TensorMapType::U8,     TensorMapType::U16,  TensorMapType::U32,
+      TensorMapType::S32,    TensorMapType::U64,  TensorMapType::S64,
+      TensorMapType::F16,    TensorMapType::F32,  TensorMapType::F32FTZ,
+      TensorMapType::F64,    TensorMapType::BF16, TensorMapType::TF32,
+      TensorMapType::TF32FTZ};
+  uint32_t dimensions = field == TensorMapField::Stride ? maxRank - 1 : maxRank;
+  uint64_t most =
+      field == TensorMapField::Type         ? std::size(types) - 1
+      : field == TensorMapField::Rank       ? maxRank - 1
+      : field == TensorMapField::Interleave ? uint64_t(TensorMapInterleave::B32)
+      : field == TensorMapField::Swizzle    ? uint64_t(TensorMapSwizzle::B128)
+      : field == TensorMapField::Fill       ? uint64_t(TensorMapFill::NaN)
+      : field == TensorMapField::Box        ? maxBox
+      : field == TensorMapField::ElementStride ? maxElementStride
+                                               : ~uint64_t(0);
+  if (value > most || dimension >= dimensions)
+    return Status::error("no tensor map has " + number(value) + " as field " +
+                         number(uint32_t(field)) + " of dimension " +
+                         number(dimension));
+  switch (field) {
+  case TensorMapField::Address:
+    layout.address = value;
+    break;
+  case TensorMapField::Rank:
+    layout.rank = static_cast<uint8_t>(value + 1);
+    break;
+  case TensorMapField::Box:
+    layout.box[dimension] = static_cast<uint16_t>(value);
+    break;
+  case TensorMapField::Dim:
+    layout.dims[dimension] = value;
+    break;
+  case TensorMapField::Stride:
+    layout.strides[dimension] = value;
+    break;
+  case TensorMapField::ElementStride:
+    layout.elementStrides[dimension] = static_cast<uint8_t>(value);
+    break;
+  case TensorMapField::Type:
+    layout.type = static_cast<uint8_t>(types[value]);
+    break;
+  case TensorMapField::Interleave:
+    layout.interleave = static_cast<uint8_t>(value);
+    break;
+  case TensorMapField::Swizzle:
+    layout.swizzle = static_cast<uint8_t>(value);
+    break;
+  case TensorMapField::Fill:
+    layout.fill = static_cast<uint8_t>(value);
+    break;
+  }
+  std::memcpy(&map, &layout, sizeof(layout));
+  return {};
 }

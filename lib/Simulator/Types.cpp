@@ -40,8 +40,13 @@ static constexpr TypeInfo types[] = {
     {"e2m3x2", Type::E2M3x2, TypeKind::Float, 2, 2},
     {"e3m2x2", Type::E3M2x2, TypeKind::Float, 2, 2},
     {"ue8m0x2", Type::UE8M0x2, TypeKind::Float, 2, 2},
+    {"e4m3x4", Type::E4M3x4, TypeKind::Float, 4, 4},
+    {"e5m2x4", Type::E5M2x4, TypeKind::Float, 4, 4},
+    {"e2m1x4", Type::E2M1x4, TypeKind::Float, 2, 4},
+    {"e2m3x4", Type::E2M3x4, TypeKind::Float, 4, 4},
+    {"e3m2x4", Type::E3M2x4, TypeKind::Float, 4, 4},
 };
-static_assert(sizeof(types) / sizeof(types[0]) == size_t(Type::UE8M0x2) + 1,
+static_assert(sizeof(types) / sizeof(types[0]) == size_t(Type::E3M2x4) + 1,
               "one row per type");
 
 const TypeInfo *ptxsim::findType(std::string_view name) {

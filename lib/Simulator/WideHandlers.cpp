@@ -71,6 +71,20 @@ void ptxsim::videoHandler(Warp &w, const Inst &i, uint32_t mask) {
   });
 }
 
+void ptxsim::fmaOutsideHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const uint16_t *a = w.reg<uint16_t>(i.a), *b = w.reg<uint16_t>(i.b);
+  // The result may take the place of a source.
+  bool outside[64];
+  for (unsigned e = 0; e < 32u * i.count; ++e)
+    outside[e] = a[e] == outsideNaN16 || b[e] == outsideNaN16;
+  Handler inner = reinterpret_cast<Handler>(uintptr_t(i.imm));
+  inner(w, i, mask);
+  uint16_t *d = w.reg<uint16_t>(i.dst);
+  for (unsigned e = 0; e < 32u * i.count; ++e)
+    if (outside[e] && mask >> e / i.count & 1)
+      d[e] = 0;
+}
+
 /// Of both the operand and the result the upper 32 bits count.
 static double upperHalf(double x) {
   return bitCast<double>(bitCast<uint64_t>(x) & 0xffffffff00000000);

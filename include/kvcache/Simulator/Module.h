@@ -47,6 +47,8 @@ struct KernelInfo {
   /// `.reqnctapercluster`: the only cluster shape allowed; {0,0,0} where not
   /// given.
   Dim3 requiredCluster{0, 0, 0};
+  /// `.blocksareclusters`: a launch's grid counts clusters of that shape.
+  bool gridCountsClusters = false;
   uint32_t maxClusterBlocks = 0;
   /// Bytes of statically declared shared memory that the kernel, or a function
   /// it calls, names.

@@ -54,11 +54,31 @@ struct alignas(64) TensorMap {
   uint64_t opaque[16] = {};
 };
 
+/// A part of a map that PTX's tensormap.replace can change.
+enum class TensorMapField : uint8_t {
+  Address,
+  Rank,
+  Box,
+  Dim,
+  Stride,
+  ElementStride,
+  Type,
+  Interleave,
+  Swizzle,
+  Fill
+};
+
 /// Checks the rules cuTensorMapEncodeTiled has (alignment of address and
 /// strides, box limits, swizzle against the inner box) and encodes.
 Result<TensorMap> encodeTensorMap(const TensorMapSpec &spec);
 /// The inverse; an error if `map` was not made by encodeTensorMap.
 Result<TensorMapSpec> decodeTensorMap(const TensorMap &map);
+/// Changes a field, of a dimension where it has one each, as PTX numbers its
+/// values: the rank is one less than the dimensions, types have an order of
+/// their own. What the map says as a whole is checked when it is decoded; an
+/// error if `map` is no map at all or there is no such value.
+Status replaceTensorMapField(TensorMap &map, TensorMapField field,
+                             uint32_t dimension, uint64_t value);
 
 } // namespace ptxsim
 

@@ -433,15 +433,19 @@ template <typename To> Handler pickToFloat(Type from, Rounding mode) {
   }
 }
 
-/// Rounds the mantissa of an f32 to 10 bits: nearest even, or nearest with
-/// ties away from zero.
-template <bool Away> void floatToTf32(Warp &w, const Inst &i, uint32_t mask) {
+/// Rounds the mantissa of an f32 to 10 bits: nearest even, nearest with ties
+/// away from zero, or towards zero.
+template <Rounding Mode>
+void floatToTf32(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const uint32_t *a = w.reg<uint32_t>(i.a);
   bool relu = i.flags & CvtRelu, satfinite = i.flags & CvtSatfinite;
   setLanes(mask, d, [=](unsigned l) {
     uint32_t v = a[l], magnitude = v & 0x7fffffff;
-    uint32_t r = (v + (Away ? 0x1000 : 0xfff + (v >> 13 & 1))) & ~0x1fffu;
+    uint32_t up = Mode == Rounding::Rz    ? 0
+                  : Mode == Rounding::Rna ? 0x1000
+                                          : 0xfff + (v >> 13 & 1);
+    uint32_t r = (v + up) & ~0x1fffu;
     r = magnitude >= 0x7f800000 ? v : r;
     r = satfinite && (r & 0x7fffffff) == 0x7f800000
             ? (r & 0x80000000) | 0x7f7fe000
@@ -480,8 +484,9 @@ Handler convertHandler(Type to, Type from, Rounding mode) {
     return pickToFloat<F64>(from, mode);
   case Type::TF32:
     return from != Type::F32       ? nullptr
-           : mode == Rounding::Rna ? floatToTf32<true>
-           : mode == Rounding::Rn  ? floatToTf32<false>
+           : mode == Rounding::Rna ? floatToTf32<Rounding::Rna>
+           : mode == Rounding::Rn  ? floatToTf32<Rounding::Rn>
+           : mode == Rounding::Rz  ? floatToTf32<Rounding::Rz>
                                    : nullptr;
   default:
     return narrowConvertHandler(to, from, mode);

@@ -111,11 +111,11 @@ template <bool Max, bool PropagateNaN> struct Extremum3 {
   }
 };
 /// Extremum of the magnitudes under the xor of the signs.
-template <bool Max> struct ExtremumXorsign {
+template <bool Max, bool PropagateNaN> struct ExtremumXorsign {
   template <typename F, typename C> static PTXSIM_INLINE C apply(C a, C b) {
     C x = a < 0 || (a == 0 && isNegative(a)) ? -a : a;
     C y = b < 0 || (b == 0 && isNegative(b)) ? -b : b;
-    C m = Extremum<Max, false>::template apply<F>(x, y);
+    C m = Extremum<Max, PropagateNaN>::template apply<F>(x, y);
     return isNegative(a) != isNegative(b) ? -m : m;
   }
 };
@@ -439,11 +439,20 @@ Handler floatHandler(FloatOp op, Type type, uint8_t flags) {
   case FloatOp::MinXorsign:
     return type == Type::F64
                ? nullptr
-               : pick<Shape::Binary, ExtremumXorsign<false>>(type, flags);
+               : pick<Shape::Binary, ExtremumXorsign<false, false>>(type,
+                                                                    flags);
   case FloatOp::MaxXorsign:
     return type == Type::F64
                ? nullptr
-               : pick<Shape::Binary, ExtremumXorsign<true>>(type, flags);
+               : pick<Shape::Binary, ExtremumXorsign<true, false>>(type, flags);
+  case FloatOp::MinXorsignNaN:
+    return type == Type::F64
+               ? nullptr
+               : pick<Shape::Binary, ExtremumXorsign<false, true>>(type, flags);
+  case FloatOp::MaxXorsignNaN:
+    return type == Type::F64
+               ? nullptr
+               : pick<Shape::Binary, ExtremumXorsign<true, true>>(type, flags);
   case FloatOp::Neg:
     return pickSign<FloatOp::Neg>(type, flags);
   case FloatOp::Abs:

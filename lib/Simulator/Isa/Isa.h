@@ -99,6 +99,8 @@ enum class FloatOp : uint8_t {
   Max3NaN,
   MinXorsign,
   MaxXorsign,
+  MinXorsignNaN,
+  MaxXorsignNaN,
   FmaRelu,
   Neg,
   Abs,

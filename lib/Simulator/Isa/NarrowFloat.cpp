@@ -25,6 +25,8 @@ template <typename F> struct Packed {
 
 template <typename F, Overflow Mode>
 void pairFromFloat(Warp &w, const Inst &i, uint32_t mask) {
+  if (Mode == Overflow::Infinity && i.flags & CvtSatfinite)
+    return pairFromFloat<F, Overflow::Saturate>(w, i, mask);
   constexpr unsigned step = Packed<F>::step;
   const float *a = w.reg<float>(i.a), *b = w.reg<float>(i.b);
   bool doRelu = i.flags & CvtRelu;
@@ -46,11 +48,11 @@ template <typename F>
 void pairFromFloatRz(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const float *a = w.reg<float>(i.a), *b = w.reg<float>(i.b);
-  bool doRelu = i.flags & CvtRelu;
+  bool doRelu = i.flags & CvtRelu, satfinite = i.flags & CvtSatfinite;
   auto truncate = [=](float f) -> uint32_t {
     f = doRelu ? relu(f) : f;
     uint32_t code = encode<F, Overflow::Saturate>(f);
-    if ((bitCast<uint32_t>(f) & 0x7fffffff) == 0x7f800000)
+    if (!satfinite && (bitCast<uint32_t>(f) & 0x7fffffff) == 0x7f800000)
       return F::infinity | (f < 0 ? F::signBit : 0);
     // Nearest may have gone up; one step back then.
     float back = decode<F>(code);

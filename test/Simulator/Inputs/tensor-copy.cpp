@@ -25,11 +25,53 @@ static unsigned copies = 0;
 
 static constexpr unsigned boxBytesMax = 16384;
 
+/// Makes the map that is the first parameter into that of `spec`, field by
+/// field, in shared memory and then in global.
+static std::string replaceAll(const TensorMapSpec &spec) {
+  std::string text;
+  for (unsigned word = 0; word < 16; ++word) {
+    std::string at = std::to_string(8 * word);
+    text += "  ld.param.b64 %rd5, [map+" + at + "];\n  st.shared.b64 [held+" +
+            at + "], %rd5;\n";
+  }
+  auto set = [&](const std::string &field, bool isWide, uint64_t value,
+                 int dimension = -1) {
+    text += "  mov.b64 %rd5, " + std::to_string(value) +
+            ";\n  cvt.u32.u64 %r5, %rd5;\n  tensormap.replace.tile." + field +
+            ".shared::cta.b1024." + (isWide ? "b64" : "b32") + " [held], " +
+            (dimension < 0 ? "" : std::to_string(dimension) + ", ") +
+            (isWide ? "%rd5" : "%r5") + ";\n";
+  };
+  // By type as the driver numbers them.
+  static constexpr unsigned types[] = {0, 1, 2,  3, 4,  5, 6,
+                                       7, 9, 10, 8, 11, 12};
+  set("global_address", true, spec.address);
+  set("rank", false, spec.rank - 1);
+  set("elemtype", false, types[unsigned(spec.type)]);
+  set("interleave_layout", false, 0);
+  set("swizzle_mode", false, unsigned(spec.swizzle));
+  set("fill_mode", false, unsigned(spec.fill));
+  for (unsigned i = 0; i < spec.rank; ++i) {
+    set("global_dim", false, spec.dims[i], int(i));
+    set("box_dim", false, spec.box[i], int(i));
+    set("element_stride", false, spec.elementStrides[i], int(i));
+    if (i + 1 < spec.rank)
+      set("global_stride", true, spec.strides[i], int(i));
+  }
+  return "  setp.ne.u32 %p, %r3, 0;\n  @%p bra $replaced;\n" + text +
+         "$replaced:\n  bar.warp.sync -1;\n"
+         "  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
+         "release.gpu.sync.aligned [made], [held], 128;\n"
+         "  mov.b64 %rd1, made;\n"
+         "  fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n";
+}
+
 /// Loads a box into the blocks of `mask`, and stores each block's shared memory
 /// to `out`; or stores the box of block 0 from `in` back, by `reduction` if
 /// that is not empty.
 static std::string program(unsigned rank, bool multicast, bool store,
-                           const std::string &reduction, uint64_t bytes) {
+                           const std::string &reduction, uint64_t bytes,
+                           const std::string &prologue) {
   std::string coords, moves;
   for (unsigned i = 0; i < rank; ++i) {
     coords += (i ? ", %c" : "%c") + std::to_string(i);
@@ -38,10 +80,12 @@ static std::string program(unsigned rank, bool multicast, bool store,
   }
   std::string dim = std::to_string(rank) + "d";
   std::string text = ".version 8.6\n.target sm_90a\n.address_size 64\n"
+                     ".global .align 128 .b8 made[128];\n"
                      ".visible .entry copy(.param .align 64 .b8 map[128], "
                      ".param .u64 memory, .param .align 4 .b8 c[20], "
                      ".param .u16 mask)\n{\n"
                      "  .shared .align 1024 .b8 box[16384];\n"
+                     "  .shared .align 128 .b8 held[128];\n"
                      "  .shared .align 8 .b64 bar;\n"
                      "  .reg .pred %p, %q; .reg .b16 %m; .reg .s32 %c<5>;\n"
                      "  .reg .b32 %r<16>; .reg .b64 %rd<16>;\n"
@@ -53,8 +97,8 @@ static std::string program(unsigned rank, bool multicast, bool store,
                      "  mov.u32 %r2, %cluster_ctarank;\n"
                      "  mov.u32 %r3, %tid.x;\n"
                      "  mul.wide.u32 %rd2, %r2, 16384;\n"
-                     "  add.u64 %rd3, %rd0, %rd2;\n"
-                     "  setp.ne.u32 %p, %r3, 0;\n";
+                     "  add.u64 %rd3, %rd0, %rd2;\n" +
+                     prologue + "  setp.ne.u32 %p, %r3, 0;\n";
   auto loop = [](const char *body) {
     return std::string("  mul.wide.u32 %rd4, %r3, 4;\n  add.u64 %rd4, %rd4, "
                        "%rd3;\n  shl.b32 %r4, %r3, 2;\n  add.u32 %r4, %r4, "
@@ -126,7 +170,7 @@ static void reduce(uint8_t *to, const uint8_t *from, unsigned size, bool add) {
 
 static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
                   TensorMapFill fill, uint32_t mask, bool store,
-                  const std::string &reduction = "") {
+                  const std::string &reduction = "", bool replaced = false) {
   unsigned size = sizeOf(type);
   TensorMapSpec spec;
   spec.type = type;
@@ -173,12 +217,16 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
       !device.copy(memory, filled.data(), filled.size()).ok())
     fail("copy");
   spec.address = uint64_t(tensor);
-  Result<TensorMap> map = encodeTensorMap(spec);
+  TensorMapSpec other;
+  other.address = spec.address;
+  other.dims[0] = other.box[0] = 32;
+  Result<TensorMap> map = encodeTensorMap(replaced ? other : spec);
   if (!map.ok())
     fail(map.message());
   bool multicast = mask != 1;
-  auto module =
-      Module::parse(program(rank, multicast, store, reduction, bytes), "copy");
+  auto module = Module::parse(program(rank, multicast, store, reduction, bytes,
+                                      replaced ? replaceAll(spec) : ""),
+                              "copy");
   if (!module.ok())
     fail(module.message());
   Result<LoadedModule *> loaded = device.load(*module);
@@ -208,11 +256,8 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
     fail(name + ": " + result.status.message() +
          (result.reports.empty() ? "" : result.reports[0].text()));
 
-  static constexpr uint64_t nans[] = {0,         0,          0,
-                                      0,         0,          0,
-                                      0x7fff,    0x7fffffff, 0x7fffffffffffffff,
-                                      0x7fff,    0x7fffffff, 0x7fffffff,
-                                      0x7fffffff};
+  // The NaN of elements outside of the tensor repeats 0x7ff7.
+  uint64_t outside = unsigned(type) < 6 ? 0 : 0x7ff77ff77ff77ff7;
   std::vector<uint8_t> wantTensor = before, wantMemory = filled;
   for (uint64_t e = 0; e < elements; ++e) {
     uint64_t rest = e, at = 0;
@@ -231,7 +276,7 @@ static void check(unsigned rank, TensorMapType type, TensorMapSwizzle swizzle,
         memcpy(&wantTensor[at], &filled[place], size);
       continue;
     }
-    uint64_t value = fill == TensorMapFill::NaN ? nans[unsigned(type)] : 0;
+    uint64_t value = fill == TensorMapFill::NaN ? outside : 0;
     if (inside)
       memcpy(&value, &before[at], size);
     for (unsigned block = 0; block < 4; ++block)
@@ -263,6 +308,8 @@ int main() {
           check(rank, TensorMapType(type), swizzle, fill, 2 + random_() % 14,
                 false);
           check(rank, TensorMapType(type), swizzle, fill, 1, true);
+          check(rank, TensorMapType(type), swizzle, fill, 1, true, "",
+                /*replaced=*/true);
           // u32, s32, u64
           if (type >= 2 && type <= 4)
             check(rank, TensorMapType(type), swizzle, fill, 1, true,

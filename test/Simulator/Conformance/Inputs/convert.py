@@ -291,11 +291,14 @@ def narrowing():
             for mode in ("rn", "rz"):
                 high = narrow(source, values, target, mode)
                 low = narrow(source, other.view(np.float32), target, mode)
+                full = [satfinite(target, high, values),
+                        satfinite(target, low, other.view(np.float32))]
                 for dot, f in (("", lambda k, v: canonical(k, v)), (".relu", relu)):
-                    pair = f(target, high).astype(np.uint32) << 16 | \
-                        f(target, low).astype(np.uint32)
-                    cases.append(Case(f"cvt.{mode}{dot}.{target}x2.f32 {{d}}, {{a}}, {{b}}",
-                                      32, pair))
+                    for more, halves in (("", (high, low)), (".satfinite", full)):
+                        pair = f(target, halves[0]).astype(np.uint32) << 16 | \
+                            f(target, halves[1]).astype(np.uint32)
+                        cases.append(Case(f"cvt.{mode}{dot}{more}.{target}x2.f32 "
+                                          "{d}, {a}, {b}", 32, pair))
             suite.group(f"pack-{target}", {"a": codes, "b": other}, cases)
 
 
@@ -317,12 +320,20 @@ def tensor_float():
         return np.where(magnitude >= 0x7f800000, magnitude, out) | sign
     # Where the low bits, which tf32 has not, are left open only those kept count.
     cases = []
-    for mode in ("rna", "rn"):
-        want = rounded(mode)
-        cases.append(Case(
-            f"cvt.{mode}.tf32.f32 {{d}}, {{a}}", 32,
-            lambda got, want=want: np.where(nan, is_nan("f32", got),
-                                            got >> 13 == want >> 13)))
+    infinity, largest = np.uint32(0x7f800000), np.uint32(0x7f7fe000)
+    for mode in ("rna", "rn", "rz"):
+        for dots in ("", ".satfinite", ".relu", ".relu.satfinite"):
+            want = rounded(mode)
+            if "satfinite" in dots:
+                want = np.where(want & 0x7fffffff == infinity, sign | largest, want)
+            if "relu" in dots:
+                want = np.where(sign, 0, want)
+                if mode == "rna":
+                    continue
+            cases.append(Case(
+                f"cvt.{mode}{dots}.tf32.f32 {{d}}, {{a}}", 32,
+                lambda got, want=want: np.where(nan, is_nan("f32", got),
+                                                got >> 13 == want >> 13)))
     suite.group("tf32", {"a": codes}, cases)
 
 

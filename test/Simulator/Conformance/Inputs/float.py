@@ -18,6 +18,7 @@ MODES = ["rn", "rz", "rm", "rp"]
 OPS = ["add", "sub", "mul", "fma", "div", "sqrt", "rcp"]
 NAN = {"f32": 0x7fffffff, "f16": 0x7fff, "bf16": 0x7fff}
 FLOAT = {"f32": np.float32, "f64": np.float64}
+OUTSIDE = 0x7ff7
 UINT = {"f32": np.uint32, "f64": np.uint64, "f16": np.uint16, "bf16": np.uint16}
 WIDTH = {"f32": 32, "f64": 64, "f16": 16, "bf16": 16}
 
@@ -109,21 +110,22 @@ def pairs():
     cases = []
     for op, inputs in columns.items():
         names = ", ".join("{" + n + "}" for n in "abc"[:len(inputs)])
-        for ftz in (False, True):
+        for mode, ftz in ((m, f) for m in MODES for f in (False, True)):
             given = [flush("f32", x) for x in inputs] if ftz else inputs
-            want = host_arithmetic("f32", op, "rn", *given)
+            want = host_arithmetic("f32", op, mode, *given)
             safe = (want & np.uint32(0x7fffffff)) != 0x00800000
             if ftz:
                 want = flush("f32", want)
             want = np.where(is_nan("f32", want), NAN["f32"], want)
-            cases.append(Case(f"{op}.rn{'.ftz' if ftz else ''}.f32x2 {{d}}, {names}",
+            cases.append(Case(f"{op}.{mode}{'.ftz' if ftz else ''}.f32x2 {{d}}, {names}",
                               64, pack(want), safe & np.roll(safe, 3)))
     suite.group("pairs-f32", {"a": pack(a), "b": pack(b), "c": pack(c)}, cases,
                 target="sm_100a")
 
 
 def narrow_arithmetic(kind):
-    a, b = combine(float_edges(kind), random_floats(kind, 2500, rng), 2, rng)
+    edges = np.append(float_edges(kind), UINT[kind](OUTSIDE))
+    a, b = combine(edges, random_floats(kind, 2500, rng), 2, rng)
     c = rng.permutation(a)
     # Sums that lie half-way between two numbers but for a far smaller third.
     c = np.where(np.arange(len(a)) % 4 == 0,
@@ -163,6 +165,11 @@ def narrow_arithmetic(kind):
             relu = np.where(is_nan(kind, want), NAN[kind],
                             np.where(want >= 0x8000, 0, want))
             cases.append(Case(f"fma.rn.relu.{kind} {{d}}, {text}", 16, relu))
+            # What tensor copies fill with counts as zero; the first in a or b.
+            for dot, plain in (("", want), (".relu", relu)):
+                results["oob" + dot] = np.where((a == OUTSIDE) | (b == OUTSIDE), 0, plain)
+                cases.append(Case(f"fma.rn.oob{dot}.{kind} {{d}}, {text}", 16,
+                                  results["oob" + dot]))
     suite.group(f"arithmetic-{kind}", {"a": a, "b": b, "c": c}, cases)
 
     # The packed forms: the second element is the first of another row.
@@ -171,6 +178,9 @@ def narrow_arithmetic(kind):
     cases = [Case(f"{op}{'.rn' if op == 'fma' or kind == 'bf16' else ''}.{kind}x2 "
                   f"{{d}}, {names[len(inputs)]}", 32, pack(results[op]))
              for op, (_, inputs) in functions.items()]
+    for dot in ("", ".relu"):
+        cases.append(Case(f"fma.rn.oob{dot}.{kind}x2 {{d}}, {{a}}, {{b}}, {{c}}", 32,
+                          pack(results["oob" + dot])))
     if kind == "f16":
         cases.append(Case("fma.rn.sat.f16x2 {d}, {a}, {b}, {c}", 32,
                           pack(saturate(kind, results["fma"]))))
@@ -224,12 +234,17 @@ def extrema():
                     want = extremum(kind, maximum, nan, a, b, c)
                     cases.append(Case(f"{name}{dot}.f32 {{d}}, {{a}}, {{b}}, {{c}}",
                                       width, matches(kind, want)))
-            if kind != "f64":
-                magnitude = extremum(kind, maximum, False, a & ~sign, b & ~sign)
-                want = magnitude | ((a ^ b) & sign)
-                cases.append(Case(
-                    f"{name}.xorsign.abs.{kind} {{d}}, {{a}}, {{b}}", width,
-                    matches(kind, want), ~(is_nan(kind, a) & is_nan(kind, b))))
+                    want = extremum(kind, maximum, nan, *(v & ~sign for v in (a, b, c)))
+                    cases.append(Case(f"{name}{dot}.abs.f32 {{d}}, {{a}}, {{b}}, {{c}}",
+                                      width, matches(kind, want)))
+                if kind != "f64":
+                    magnitude = extremum(kind, maximum, nan, a & ~sign, b & ~sign)
+                    want = np.where(is_nan(kind, magnitude), magnitude,
+                                    magnitude | ((a ^ b) & sign))
+                    cases.append(Case(
+                        f"{name}{dot}.xorsign.abs.{kind} {{d}}, {{a}}, {{b}}", width,
+                        matches(kind, want),
+                        None if nan else ~(is_nan(kind, a) & is_nan(kind, b))))
         cases.append(Case(f"neg.{kind} {{d}}, {{a}}", width, a ^ sign,
                           ~is_nan(kind, a)))
         cases.append(Case(f"abs.{kind} {{d}}, {{a}}", width, a & ~sign,
@@ -246,10 +261,35 @@ def extrema():
                 extremum(kind, maximum, nan, a, b)))
                 for name, maximum in (("min", False), ("max", True))
                 for nan, dot in ((False, ""), (True, ".NaN"))]
+            for name, maximum in (("min", False), ("max", True)):
+                want = extremum(kind, maximum, True, a & ~sign, b & ~sign)
+                want = np.where(is_nan(kind, want), NAN[kind], want | ((a ^ b) & sign))
+                cases.append(Case(f"{name}.NaN.xorsign.abs.{kind}x2 {{d}}, {{a}}, {{b}}",
+                                  32, pack(want)))
             clean = ~(is_nan(kind, a) | np.roll(is_nan(kind, a), 5))
             cases.append(Case(f"neg.{kind}x2 {{d}}, {{a}}", 32, pack(a ^ sign), clean))
             cases.append(Case(f"abs.{kind}x2 {{d}}, {{a}}", 32, pack(a & ~sign), clean))
             suite.group(f"extrema-{kind}x2", {"a": pack(a), "b": pack(b)}, cases)
+
+
+def combined(kind, a, b):
+    """Packed comparisons under a third predicate, here the oddness of a."""
+    def pack(x):
+        return x.astype(np.uint32) | np.roll(x, 5).astype(np.uint32) << 16
+    less = (ordered(kind, a) < ordered(kind, b)) & ~is_nan(kind, a) & ~is_nan(kind, b) \
+        & ((a | b) & 0x7fff != 0)
+    odd = a % 2 == 1
+    functions = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
+    cases = []
+    for name, function in functions.items():
+        for sign, third in (("", odd), ("!", ~odd)):
+            low, high = function(less, third), function(np.roll(less, 5), third)
+            cases.append(Case(
+                f"and.b32 t, {{a}}, 1; setp.eq.u32 p, t, 1; "
+                f"setp.lt.{name}.{kind}x2 p|q, {{a}}, {{b}}, {sign}p; "
+                "selp.u32 {d}, 1, 0, p; selp.u32 t, 2, 0, q; or.b32 {d}, {d}, t", 32,
+                low + 2 * high, setup=".reg .pred p, q; .reg .b32 t;"))
+    suite.group(f"combined-{kind}x2", {"a": pack(a), "b": pack(b)}, cases)
 
 
 def comparisons():
@@ -303,6 +343,8 @@ def comparisons():
                     f"testp.{name}.{kind} p, {{a}}; selp.u32 {{d}}, 1, 0, p", 32,
                     want.astype(np.uint32), setup=".reg .pred p;"))
         suite.group(f"compare-{kind}", {"a": a, "b": b}, cases)
+        if width == 16:
+            combined(kind, a, b)
 
 
 wide()

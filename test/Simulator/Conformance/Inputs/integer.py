@@ -64,6 +64,10 @@ def binary_cases(width, a, b, c):
             lambda x, y, z: x * y + z, columns=three)
         add(f"mad.hi.{kind} {{d}}, {{a}}, {{b}}, {{c}}",
             lambda x, y, z: (x * y >> width) + z, columns=three)
+        if kind == "s32":
+            add("mad.hi.sat.s32 {d}, {a}, {b}, {c}",
+                lambda x, y, z: min(max((x * y >> 32) + z, -2**31), 2**31 - 1),
+                columns=three)
         add(f"sad.{kind} {{d}}, {{a}}, {{b}}, {{c}}",
             lambda x, y, z: abs(x - y) + z, columns=three)
         if width < 64:
@@ -112,6 +116,11 @@ def extended_precision():
                 f"mad24.{part}.{kind} {{d}}, {{a}}, {{b}}, {{c}}", 32,
                 table(lambda x, y, z: (low24(x) * low24(y) >> shift) + z, 32,
                       a, b, c)))
+        if sign == "s":
+            cases.append(Case(
+                "mad24.hi.sat.s32 {d}, {a}, {b}, {c}", 32,
+                table(lambda x, y, z: min(max((low24(x) * low24(y) >> 16) + signed(z, 32),
+                                              limit[0]), limit[1]), 32, a, b, c)))
         for other in "us":
             def view4(x):
                 return signed(x, 8) if sign == "s" else x
@@ -341,6 +350,18 @@ def permutes():
             table(lambda x, y, z: sum(
                 (truth >> ((x >> k & 1) << 2 | (y >> k & 1) << 1 | z >> k & 1) & 1)
                 << k for k in range(32)), 32, a, b, c)))
+        value = table(lambda x, y, z: sum(
+            (truth >> ((x >> k & 1) << 2 | (y >> k & 1) << 1 | z >> k & 1) & 1)
+            << k for k in range(32)), 32, a, b, c)
+        for name, function in (("or", np.logical_or), ("and", np.logical_and)):
+            for sign, third in (("", a % 2 == 1), ("!", a % 2 == 0)):
+                text = ("and.b32 t, {a}, 1; setp.eq.u32 p, t, 1; "
+                        f"lop3.{name}.b32 %s|p, {{a}}, {{b}}, {{c}}, 0x{truth:x}, {sign}p; "
+                        "selp.u32 {d}, 1, 0, p")
+                for result in ("t", "_"):
+                    cases.append(Case(text % result, 32,
+                                      function(value != 0, third).astype(np.uint32),
+                                      setup=".reg .pred p; .reg .b32 t;"))
     suite.group("permute", {"a": a, "b": b, "c": c}, cases)
 
 

@@ -18,7 +18,10 @@ rng = np.random.default_rng(6)
 TILES = 24
 NUMPY = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32,
          "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
+         "e2m1": ml_dtypes.float4_e2m1fn, "e2m3": ml_dtypes.float6_e2m3fn,
+         "e3m2": ml_dtypes.float6_e3m2fn,
          "s8": np.int8, "u8": np.uint8, "s4": np.int8, "u4": np.uint8}
+BYTES = ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2")
 lane = np.arange(32)
 group, member = lane // 4, lane % 4
 
@@ -28,7 +31,11 @@ def words(elements):
     if elements.shape[-1] == 8:
         nibbles = elements.astype(np.int64).astype(np.uint64) & 15
         return (nibbles << (4 * np.arange(8, dtype=np.uint64))).sum(-1).astype(np.uint32)
-    return np.ascontiguousarray(elements).view(np.uint32)[..., 0]
+    elements = np.ascontiguousarray(elements)
+    if elements.dtype == NUMPY["e2m1"]:
+        # In the middle of their bytes.
+        elements = elements.view(np.uint8) << np.uint8(2)
+    return elements.view(np.uint32)[..., 0]
 
 
 def fragment_a(a, per):
@@ -77,7 +84,8 @@ def truncated(values):
     return (values.view(np.uint32) & np.uint32(0xffffe000)).view(np.float32)
 
 
-def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a", m=16):
+def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a", m=16,
+          kind=""):
     a = numbers(a_type, (TILES, m, k), exact)
     b = numbers(b_type, (TILES, k, 8), exact)
     acc_type = {"f32": np.float32, "f16": np.float16, "s32": np.int32}[acc]
@@ -85,7 +93,7 @@ def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a", m=16)
         else numbers(acc_type, (TILES, m, 8), exact)
     if a_type == "tf32":
         a, b = truncated(a), truncated(b)
-    special = not exact and acc != "s32" and a_type not in ("e4m3",)
+    special = not exact and acc != "s32" and a_type in ("f16", "bf16", "tf32", "e5m2")
     if special:
         a[0, 3, 1] = np.inf
         a[1, 5, 2] = np.nan
@@ -107,12 +115,12 @@ def check(k, a_type, b_type, acc, exact, satfinite=False, target="sm_90a", m=16)
 
     def operand(names):
         return "{{" + ", ".join("{" + n + "}" for n in names) + "}}"
-    text = (f"mma.sync.aligned.m{m}n8k{k}.row.col{'.satfinite' if satfinite else ''}."
+    text = (f"mma.sync.aligned.m{m}n8k{k}.row.col{kind}{'.satfinite' if satfinite else ''}."
             f"{acc}.{a_type}.{b_type}.{acc} {{{{{', '.join(outs)}}}}}, " +
             ", ".join(operand(n) for n in registers))
     # fp8 and the 8-bit integers keep a fraction of the sum's bits.
     bound = size * {"f32": 2.0 ** -20, "f16": 2.0 ** -9, "s32": 0}[acc]
-    if a_type in ("e4m3", "e5m2") and acc == "f32":
+    if a_type in BYTES and acc == "f32":
         bound = size * 2.0 ** -12
     cases = []
     for r, name in enumerate(outs):
@@ -151,6 +159,10 @@ for exact in (True, False):
             for k in (16, 32):
                 check(k, a, b, "f32", exact)
                 check(k, a, b, "f16", exact)
+    for a in BYTES:
+        for b in BYTES:
+            for acc in ("f32", "f16"):
+                check(32, a, b, acc, exact, target="sm_120a", kind=".kind::f8f6f4")
 for k in (16, 32):
     for a in ("s8", "u8"):
         for b in ("s8", "u8"):
@@ -198,6 +210,84 @@ def check_double(m, k):
              setup=f".reg .f64 {', '.join(outs)};") for name, value in zip(outs, expected)])
 
 
+def check_quads(layouts, d_type, c_type):
+    """m8n8k4 of f16: four products a warp, each by eight of its lanes."""
+    a = rng.integers(-3, 4, (TILES, 4, 8, 4)).astype(np.float16)
+    b = rng.integers(-3, 4, (TILES, 4, 4, 8)).astype(np.float16)
+    dtypes = {"f16": np.float16, "f32": np.float32}
+    c = rng.integers(-3, 4, (TILES, 4, 8, 8)).astype(dtypes[c_type])
+    want = (np.einsum("tqik,tqkj->tqij", a.astype(np.float64), b.astype(np.float64)) +
+            c).astype(dtypes[d_type])
+    quad, low = lane % 16 // 4, lane % 4
+    upper = np.where(lane < 16, 0, 4)
+
+    def halves(elements, name):
+        """Two elements a register."""
+        parts = np.stack(elements, -1).astype(np.float16)
+        return {f"{name}{r}": words(parts[..., 2 * r:2 * r + 2]).ravel()
+                for r in range(len(elements) // 2)}
+
+    def places(kind):
+        if kind == "f16":
+            return [(low + upper, np.full(32, i)) for i in range(8)]
+        return [((lane & 1) + (i & 2) + upper, (i & 4) + (lane & 2) + (i & 1))
+                for i in range(8)]
+
+    def accumulators(matrix, kind, name):
+        elements = [matrix[:, quad, row, column] for row, column in places(kind)]
+        if kind == "f16":
+            return halves(elements, name)
+        return {f"{name}{i}": np.ascontiguousarray(e).view(np.uint32).ravel()
+                for i, e in enumerate(elements)}
+    inputs = halves([a[:, quad, low + upper, i] if layouts[0] == "row" else
+                     a[:, quad, i + upper, low] for i in range(4)], "a")
+    inputs |= halves([b[:, quad, low, i + upper] if layouts[1] == "row" else
+                      b[:, quad, i, low + upper] for i in range(4)], "b")
+    inputs |= accumulators(c, c_type, "c")
+    results = accumulators(want, d_type, "x")
+    operands = ", ".join("{{" + ", ".join("{" + n + "}" for n in inputs if n[0] == which) +
+                         "}}" for which in "abc")
+    outs = ", ".join(results)
+    text = (f"mma.sync.aligned.m8n8k4.{layouts[0]}.{layouts[1]}.{d_type}.f16.f16.{c_type} "
+            f"{{{{{outs}}}}}, {operands}")
+    suite.group(f"m8n8k4-{layouts[0]}-{layouts[1]}-{d_type}-{c_type}", inputs, [
+        Case(f"{text}; mov.b32 {{d}}, {name}", 32, value, setup=f".reg .b32 {outs};")
+        for name, value in results.items()])
+
+
+def check_bits(m, k, operation):
+    a, b = (rng.integers(0, 1 << 32, (TILES, lines, k // 32), np.uint64).astype(np.uint32)
+            for lines in (m, 8))
+    c = rng.integers(0, 1 << 32, (TILES, m, 8), np.uint64).astype(np.uint32)
+    function = np.bitwise_and if operation == "and" else np.bitwise_xor
+    counts = np.unpackbits(function(a[:, :, None], b[:, None]).view(np.uint8), axis=-1).sum(-1)
+    want = (c + counts).astype(np.uint32)
+    groups = m // 8
+    inputs = {f"a{r}": a[:, group + r % groups * 8, r // groups * 4 + member].ravel()
+              for r in range(k // 128 * groups)}
+    inputs |= {f"b{r}": b[:, group, r * 4 + member].ravel() for r in range(k // 128)}
+
+    def accumulators(matrix):
+        return [matrix[:, group + r // 2 * 8, member * 2 + r % 2].ravel()
+                for r in range(2 * groups)]
+    inputs |= {f"c{r}": v for r, v in enumerate(accumulators(c))}
+    operands = ", ".join("{{" + ", ".join("{" + n + "}" for n in inputs if n[0] == which) +
+                         "}}" for which in "abc")
+    outs = [f"x{r}" for r in range(2 * groups)]
+    text = (f"mma.sync.aligned.m{m}n8k{k}.row.col.s32.b1.b1.s32.{operation}.popc "
+            f"{{{{{', '.join(outs)}}}}}, {operands}")
+    suite.group(f"m{m}n8k{k}-b1-{operation}", inputs, [
+        Case(f"{text}; mov.b32 {{d}}, {name}", 32, value,
+             setup=f".reg .b32 {', '.join(outs)};")
+        for name, value in zip(outs, accumulators(want))])
+
+
+for layouts in [(x, y) for x in ("row", "col") for y in ("row", "col")]:
+    for types in (("f32", "f32"), ("f32", "f16"), ("f16", "f16")):
+        check_quads(layouts, *types)
+for operation in ("xor", "and"):
+    for m, k in ((8, 128), (16, 128), (16, 256)):
+        check_bits(m, k, operation)
 check_double(8, 4)
 for k in (4, 8, 16):
     check_double(16, k)

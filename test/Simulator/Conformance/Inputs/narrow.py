@@ -176,7 +176,84 @@ def scales():
                 target="sm_100a")
 
 
+def stochastic():
+    """cvt.rs: away from zero where the part that is lost, of the step to the next
+    number, and the random bits as a fraction make one. Which bits are for whom:
+    the PTX manual; of a pair that shares 16 the first takes them in reverse."""
+    sources = np.concatenate([f32_sources(kind) for kind in FORMATS] +
+                             [random_floats("f16", 1500, rng).view(np.float16)
+                              .astype(np.float32).view(np.uint32)])
+    count = len(sources)
+    sources = np.concatenate([sources, random_bits(32, 2000, rng)])
+    columns = [sources] + [rng.permutation(sources) for _ in range(3)]
+    random = rng.integers(0, 1 << 32, len(sources), np.uint64).astype(np.uint32)
+    random[:count // 8] = 0
+    random[count // 8:count // 4] = 0xffffffff
+    high, low = random >> 16, random & 0xffff
+
+    def reverse(v):
+        return sum((v >> k & 1) << 15 - k for k in range(16))
+
+    def codes(kind, values, bits, width, full, relu):
+        if kind in FORMATS:
+            _, numbers = finite_codes(kind)
+            numbers = numbers.astype(np.float64)
+            total, nan = FORMATS[kind][1], FORMATS[kind][2]
+            nan = len(numbers) - 1 if nan is None else nan
+            infinity = None
+        else:
+            dtype, total, nan = {"f16": (np.float16, 16, 0x7fff),
+                                 "bf16": (ml_dtypes.bfloat16, 16, 0x7fff)}[kind]
+            with np.errstate(invalid="ignore"):
+                numbers = np.arange(1 << 15).astype(np.uint16).view(dtype) \
+                    .astype(np.float64)
+            infinity = int(np.flatnonzero(np.isinf(numbers))[0])
+            numbers = numbers[:infinity]
+        with np.errstate(invalid="ignore"):
+            x = values.view(np.float32).astype(np.float64)
+            size = np.abs(x)
+        # One more number, as if the exponents went on.
+        steps = np.append(numbers, 2 * numbers[-1] - numbers[-2])
+        below = np.clip(np.searchsorted(steps, size, "right") - 1, 0, len(numbers) - 1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lost = (size - steps[below]) / (steps[below + 1] - steps[below])
+        code = below + (lost + bits / 2.0 ** width >= 1)
+        beyond = len(numbers) - 1 if full or infinity is None else infinity
+        code = np.where((code >= len(numbers)) | (size >= steps[-1]), beyond, code)
+        code = np.where(np.signbit(x), 0 if relu else code | 1 << total - 1, code)
+        return np.where(np.isnan(x), nan, code).astype(np.uint32)
+
+    inputs = dict(zip("abce", columns)) | {"r": random}
+    for kind in ("f16", "bf16", *FORMATS):
+        pair = kind not in FORMATS
+        cases = []
+        for relu in ("", ".relu"):
+            for full in (("", ".satfinite") if pair else (".satfinite",)):
+                if pair:
+                    width = 13 if kind == "f16" else 16
+                    mask = (1 << width) - 1
+                    spread, step, bits = [high & mask, low & mask], 16, 32
+                    text = f"cvt.rs{relu}{full}.{kind}x2.f32 {{d}}, {{a}}, {{b}}, {{r}}"
+                else:
+                    width, step = 16, 4 if kind == "e2m1" else 8
+                    bits = 4 * step
+                    first, second = high, low
+                    if kind == "e2m1":
+                        first = high & 0xff00 | low >> 8
+                        second = (high & 0xff) << 8 | low & 0xff
+                    spread = [reverse(first), first, reverse(second), second]
+                    text = (f"cvt.rs{relu}{full}.{kind}x4.f32 {{d}}, "
+                            "{{{a}, {b}, {c}, {e}}}, {r}")
+                want = np.zeros(len(sources), np.uint32)
+                for values, random_bits_ in zip(columns, spread):
+                    want = want << step | codes(kind, values, random_bits_, width,
+                                                bool(full), bool(relu))
+                cases.append(Case(text, bits, want))
+        suite.group(f"stochastic-{kind}", inputs, cases, target="sm_100a")
+
+
 encoding()
 decoding()
 scales()
+stochastic()
 suite.finish()

@@ -133,7 +133,8 @@ def run(n, a_type, b_type, d_type, swizzle, from_registers=False, signs=(1, 1),
     scales = "" if integer else f", {signs[0]}, {signs[1]}"
     major_text = "" if a_type not in ("f16", "bf16") else f", {majors[1]}" \
         if from_registers else f", {majors[0]}, {majors[1]}"
-    modifier = ".satfinite" if saturate else ""
+    modifier, behind = (".satfinite" if saturate == where else ""
+                        for where in ("in front", "behind"))
 
     def descriptor(which):
         _, leading, stride = images[which]
@@ -180,7 +181,7 @@ $copy:
   add.u64 %db, %rd4, {descriptor(1):#x};
   setp.ne.u32 %p, {int(accumulate)}, 0;
   wgmma.fence.sync.aligned;
-  wgmma.mma_async.sync.aligned.m64n{n}k{k}{modifier}.{d_type}.{a_type}.{b_type} {{{registers}}},
+  wgmma.mma_async.sync.aligned.m64n{n}k{k}{modifier}.{d_type}.{a_type}.{b_type}{behind} {{{registers}}},
     {first}, %db, %p{scales}{major_text};
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
@@ -235,7 +236,9 @@ for kind in ("f16", "bf16"):
             run(n, kind, kind, "f32", swizzle, majors=majors)
         run(64, kind, kind, "f32", "128", from_registers=True, majors=(0, majors[1]))
 run(64, "f16", "f16", "f16", "128", majors=(1, 1), signs=(-1, 1))
-run(16, "s8", "u8", "s32", "128", saturate=True)
+# In front of the types, as the manual has it, or behind them, as MLIR prints it.
+for saturate in ("in front", "behind"):
+    run(16, "s8", "u8", "s32", "128", saturate=saturate)
 # Patterns that do not begin at a multiple of their period: every line of it.
 for swizzle in SWIZZLES:
     for shift in range(1, 8):

@@ -82,6 +82,27 @@ def packed_set():
                     cases)
 
 
+def round_to_odd(x, z):
+    """x + z in f64, the last bit set where it is not exact."""
+    x, z = x.astype(np.float64), z.astype(np.float64)
+    s = x + z
+    error = (x - (s - z)) + (z - (s - (s - z)))
+    even = s.view(np.uint64) & np.uint64(1) == 0
+    return np.where((error != 0) & np.isfinite(s) & even,
+                    np.where((error > 0) == (s > 0), np.nextafter(s, np.inf * s),
+                             np.nextafter(s, 0)), s)
+
+
+def toward(value, mode):
+    """f64 to f32 towards zero, down or up."""
+    near = value.astype(np.float32)
+    wide = near.astype(np.float64)
+    down = np.where(wide > value, np.nextafter(near, np.float32(-np.inf)), near)
+    up = np.where(wide < value, np.nextafter(near, np.float32(np.inf)), near)
+    pick = {"rm": down, "rp": up, "rz": np.where(value < 0, up, down)}[mode]
+    return pick.astype(np.float32)
+
+
 def mixed():
     for kind, dtype in HALF.items():
         a = random_floats(kind, 2048, rng)
@@ -99,7 +120,11 @@ def mixed():
                            (s.view(np.uint64) & np.uint64(1) == 0),
                            np.where((error > 0) == (s > 0), np.nextafter(s, np.inf * s),
                                     np.nextafter(s, 0)), s)
+            # The sums rounded to odd keep what directed rounding needs.
+            exact = {"add": round_to_odd(x, z), "sub": round_to_odd(x, -z), "fma": odd}
             results = {"add": x + z, "sub": x - z, "fma": odd.astype(np.float32)}
+            directed = {(name, mode): toward(value, mode) for name, value in exact.items()
+                        for mode in ("rz", "rm", "rp")}
         cases = []
         for name, want in results.items():
             bits = np.where(np.isnan(want), np.uint32(0x7fffffff), want.view(np.uint32))
@@ -108,6 +133,12 @@ def mixed():
             clipped = np.where(np.isnan(want), 0, want.clip(0, 1)) + np.float32(0)
             cases.append(Case(f"{name}.rn.sat.f32.{kind} {{d}}, {{a}}{more}, {{c}}", 32,
                               clipped.astype(np.float32).view(np.uint32)))
+        for (name, mode), want in directed.items():
+            bits = np.where(np.isnan(want), np.uint32(0x7fffffff), want.view(np.uint32))
+            more = ", {b}" if name == "fma" else ""
+            # The sign of a sum that cancels is the direction's.
+            cases.append(Case(f"{name}.{mode}.f32.{kind} {{d}}, {{a}}{more}, {{c}}", 32, bits,
+                              exact[name] != 0))
         suite.group(f"mixed-{kind}", {"a": a, "b": b, "c": c}, cases, target="sm_100a")
 
 
@@ -122,7 +153,22 @@ def vectors():
             x, y = (rng.normal(0, 100, (512, count * lanes)).astype(dtype)
                     for _ in range(2))
             bits = f"u{width // 8}"
-            total = (x + y).astype(dtype).view(bits)
+            if kind != "f32":
+                # Equal numbers, zeros of either sign, and NaN on one side or both.
+                x[:64], y[32:96] = np.nan, np.nan
+                x[96:128] = y[96:128]
+                x[128:160], y[128:160] = 0, -y.dtype.type(0)
+                x[160:192], y[160:192] = -x.dtype.type(0), 0
+            operations = {"add": (x + y).astype(dtype).view(bits)}
+            if kind != "f32":
+                p, q = x.view(np.uint16), y.view(np.uint16)
+
+                def order(v):
+                    return np.where(v >> 15, -(v & 0x7fff).astype(int) - 1, v.astype(int))
+                for name, pick in (("min", order(p) < order(q)), ("max", order(p) > order(q))):
+                    chosen = np.where(np.isnan(x), q, np.where(np.isnan(y) | pick, p, q))
+                    chosen = np.where(np.isnan(x) & np.isnan(y), 0x7fff, chosen)
+                    operations[name] = chosen.astype(np.uint16).view(bits)
             names = [f"e{k}" for k in range(count)]
             olds = [f"o{k}" for k in range(count)]
             step = count * width // 8
@@ -141,13 +187,19 @@ def vectors():
             cases = []
             for k in range(count):
                 tail = f"mov.b{width} {{d}}, "
-                cases.append(Case(
-                    place + fill + f"atom.global.add{noftz}.v{count}.{kind} {got}, [at], "
-                    f"{given}; {tail}{olds[k]}", width, x.view(bits)[:, k], setup=setup))
-                cases.append(Case(
-                    place + fill + f"red.relaxed.gpu.global.add{noftz}.v{count}.{kind} "
-                    f"[at], {given}; ld.global.b{width} {names[k]}, [at+{k * width // 8}];"
-                    f" {tail}{names[k]}", width, total[:, k], setup=setup))
+                for name, total in operations.items():
+                    where = None
+                    if name == "add" and kind != "f32":
+                        where = ~np.isnan(x + y).reshape(512, count, lanes)[:, k].any(1)
+                    cases.append(Case(
+                        place + fill + f"atom.global.{name}{noftz}.v{count}.{kind} {got}, "
+                        f"[at], {given}; {tail}{olds[k]}", width, x.view(bits)[:, k],
+                        setup=setup))
+                    cases.append(Case(
+                        place + fill + f"red.relaxed.gpu.global.{name}{noftz}.v{count}."
+                        f"{kind} [at], {given}; "
+                        f"ld.global.b{width} {names[k]}, [at+{k * width // 8}];"
+                        f" {tail}{names[k]}", width, total[:, k], where, setup=setup))
             suite.group(f"atomic-v{count}-{kind}", inputs, cases,
                         globals=f".global .align 16 .b8 scratch[{512 * step}];")
 
