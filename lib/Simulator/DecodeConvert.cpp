@@ -53,28 +53,30 @@ bool checkFloatRounding(Statement &s, Type to, Type from, Rounding mode) {
   return true;
 }
 
+/// cvt.pack: two integers of 16 bits, or of fewer in front of a third operand.
 void decodeCvtPack(Statement &s) {
   s.take("pack");
   bool sat = s.take("sat");
-  Type to = s.needType(), from = s.needType(), third = s.takeType();
-  if (!sat || from != Type::S32) {
-    s.fail("cvt.pack needs .sat and .s32 sources");
+  int to = s.takeOneOf({"u2", "s2", "u4", "s4", "u8", "s8", "u16", "s16"});
+  Type from = s.needType();
+  if (!sat || to < 0 || from != Type::S32) {
+    s.fail("cvt.pack needs .sat, a type of 2 to 16 bits and .s32 sources");
     return;
   }
-  bool sixteen = to == Type::S16 || to == Type::U16;
-  bool eight = to == Type::S8 || to == Type::U8;
-  if (!(sixteen && third == Type::None) && !(eight && third == Type::B32)) {
+  unsigned bits = 2u << to / 2;
+  bool pushes = bits < 16;
+  if (s.takeType() != (pushes ? Type::B32 : Type::None)) {
     s.fail("unsupported types");
     return;
   }
-  if (!s.expectOperands(eight ? 4 : 3))
+  if (!s.expectOperands(pushes ? 4 : 3))
     return;
   s.inst.dst = s.dst(0, Type::B32);
   s.inst.a = s.src(1, Type::S32);
   s.inst.b = s.src(2, Type::S32);
-  s.inst.c = eight ? s.src(3, Type::B32) : noSlot;
-  s.inst.size = eight ? 1 : 2;
-  s.inst.flags = isSigned(to);
+  s.inst.c = pushes ? s.src(3, Type::B32) : noSlot;
+  s.inst.size = uint8_t(bits);
+  s.inst.flags = to % 2 == 1;
   s.emit(InstClass::Convert, cvtPackHandler);
 }
 

@@ -155,12 +155,13 @@ void ptxsim::isspacepHandler(Warp &w, const Inst &i, uint32_t mask) {
   w.setPred(i.dst, result, mask);
 }
 
-/// Saturates a and b, a in the upper place; 8-bit results push c up.
+/// Inst::size: bits of a result, which saturates; that of a is the upper, and
+/// both push c up.
 void ptxsim::cvtPackHandler(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t *d = w.reg<uint32_t>(i.dst);
   const int32_t *a = w.reg<int32_t>(i.a), *b = w.reg<int32_t>(i.b);
   const uint32_t *c = i.c == noSlot ? nullptr : w.reg<uint32_t>(i.c);
-  unsigned bits = i.size * 8u;
+  unsigned bits = i.size;
   int32_t low = i.flags ? -(1 << (bits - 1)) : 0;
   int32_t high = i.flags ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
   uint32_t ones = (1u << bits) - 1;
@@ -168,7 +169,7 @@ void ptxsim::cvtPackHandler(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t x = uint32_t(std::min(std::max(a[l], low), high)) & ones;
     uint32_t y = uint32_t(std::min(std::max(b[l], low), high)) & ones;
     uint32_t pair = x << bits | y;
-    d[l] = c ? c[l] << 16 | pair : pair;
+    d[l] = c ? c[l] << 2 * bits | pair : pair;
   });
 }
 

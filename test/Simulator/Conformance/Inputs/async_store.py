@@ -177,7 +177,8 @@ def bulk_reductions():
     numpy_of = {"add": np.add, "min": np.minimum, "max": np.maximum,
                 "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
     forms = [("add", k) for k in ("u32", "s32", "u64", "f32", "f64", "f16", "bf16")]
-    forms += [(o, k) for o in ("min", "max") for k in ("u32", "s32", "u64", "s64")]
+    forms += [(o, k) for o in ("min", "max")
+              for k in ("u32", "s32", "u64", "s64", "f16", "bf16")]
     forms += [(o, k) for o in ("and", "or", "xor") for k in ("b32", "b64")]
     near = {("add", k) for k in ("u32", "s32", "u64")} | \
         {(o, k) for o in ("min", "max") for k in ("u32", "s32")} | \
@@ -193,7 +194,7 @@ def bulk_reductions():
                                     np.uint8).view(dtype)[..., 0]
             return rng.integers(-40, 40, shape).astype(dtype)
         data, start = numbers((BLOCKS, count)), numbers((count,))
-        noftz = ".noftz" if kind in ("f16", "bf16") else ""
+        noftz = ".noftz" if operation == "add" and kind in ("f16", "bf16") else ""
         fill = f"""mad.lo.u32 %r8, %r0, 4, %r2;
   mul.wide.u32 %d2, %r5, 4;
   add.u64 %d3, %d0, %d2;
