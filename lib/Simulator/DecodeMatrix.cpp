@@ -58,16 +58,12 @@ bool takeShape(Statement &s, unsigned &m, unsigned &n, unsigned &k) {
   return s.fail("a shape such as .m16n8k16 is missing");
 }
 
-/// Sparse and block-scaled factors are refused by their names.
-bool refuseFactors(Statement &s) {
-  for (std::string_view word : s.ast.modifiers) {
+/// Sparse factors are refused by their name.
+bool refuseSparse(Statement &s) {
+  for (std::string_view word : s.ast.modifiers)
     if (word == "sp" || word.substr(0, 4) == "sp::")
       return s.fail("a sparse matrix A (." + std::string(word) +
                     ") is not supported");
-    if (word.substr(0, 6) == "kind::" && word != "kind::f8f6f4")
-      return s.fail("scales of blocks (." + std::string(word) +
-                    ") are not supported");
-  }
   return true;
 }
 
@@ -144,11 +140,65 @@ void decodeMmaBits(Statement &s, unsigned m, unsigned n, unsigned k,
   s.emitWholeWarp(InstClass::Matrix, mmaBitsHandler);
 }
 
+/// mma.block_scale, behind the words and before the types.
+void decodeMmaScaled(Statement &s, unsigned m, unsigned n, unsigned k) {
+  struct Kind {
+    std::string_view name, scale;
+    uint8_t blocks;
+    bool isDefault;
+  };
+  static constexpr Kind kinds[] = {{"kind::mxf8f6f4", "ue8m0", 1, true},
+                                   {"kind::mxf4", "ue8m0", 2, true},
+                                   {"kind::mxf4nvf4", "ue8m0", 2, false},
+                                   {"kind::mxf4nvf4", "ue8m0", 4, false},
+                                   {"kind::mxf4nvf4", "ue4m3", 4, false}};
+  int blocks = s.takeOneOf({"scale_vec::1X", "scale_vec::2X", "scale_vec::4X"});
+  const Kind *kind = nullptr;
+  for (const Kind &candidate : kinds)
+    if (s.has(candidate.name) && s.ast.modifiers.back() == candidate.scale &&
+        (blocks < 0 ? candidate.isDefault : candidate.blocks == 1u << blocks))
+      kind = &candidate;
+  if (!kind) {
+    s.fail("unsupported kind, type or number of scales");
+    return;
+  }
+  s.take(kind->name);
+  std::string_view names[5];
+  ScaledMma shape;
+  bool fourBits = kind->name != "kind::mxf8f6f4";
+  if (!takeTypes(s, 5, names) || !s.expectOperands(8))
+    return;
+  bool typesFit = names[0] == "f32" && names[3] == "f32" &&
+                  matrixType(names[1], shape.a) &&
+                  matrixType(names[2], shape.b) && isFormatOfByte(shape.a) &&
+                  isFormatOfByte(shape.b) &&
+                  (!fourBits || (names[1] == "e2m1" && names[2] == "e2m1"));
+  if (!typesFit || m != 16 || n != 8 || k != (fourBits ? 64 : 32)) {
+    s.fail("unsupported shape or types");
+    return;
+  }
+  if (fourBits)
+    shape.a = shape.b = MatrixType::E2M1Pair;
+  shape.k = uint8_t(k);
+  shape.blocks = kind->blocks;
+  shape.fractions = kind->scale == "ue4m3";
+  s.addRegisters(s.operand(0), 4, Type::F32, true);
+  s.addRegisters(s.operand(1), 4, Type::B32, false);
+  s.addRegisters(s.operand(2), 2, Type::B32, false);
+  s.addRegisters(s.operand(3), 4, Type::F32, false);
+  for (size_t scales : {4, 6}) {
+    s.addRegisters(s.operand(scales), 1, Type::B32, false);
+    s.addRegisters(s.operand(scales + 1), 2, Type::U16, false);
+  }
+  s.inst.imm = bitCast<int64_t>(shape);
+  s.emitWholeWarp(InstClass::Matrix, mmaScaledHandler);
+}
+
 void decodeMma(Statement &s) {
   unsigned m = 0, n = 0, k = 0;
   std::string_view names[4];
   MmaShape shape;
-  if (!refuseFactors(s) || !takeShape(s, m, n, k))
+  if (!refuseSparse(s) || !takeShape(s, m, n, k))
     return;
   // Compilers print some of these behind the types.
   bool isSync = s.take("sync") && s.take("aligned");
@@ -159,17 +209,23 @@ void decodeMma(Statement &s) {
   int rounding = s.takeOneOf({"rn", "rz", "rm", "rp"});
   int layoutA = s.takeLeftmost({"row", "col"});
   int layoutB = s.takeLeftmost({"row", "col"});
-  if (!takeTypes(s, 4, names))
-    return;
   if (!isSync || layoutA < 0 || layoutB < 0) {
     s.fail("expected .sync.aligned, and .row or .col for A and for B");
     return;
   }
+  bool isRowColumn = layoutA == 0 && layoutB == 1;
+  bool isLogical = bits >= 0 && counts;
+  bool isPlain = !shape.saturate && bits < 0 && !counts && !anyFormat;
+  if (isRowColumn && isPlain && rounding < 0 && s.take("block_scale"))
+    return decodeMmaScaled(s, m, n, k);
+  if (!takeTypes(s, 4, names))
+    return;
   if (m == 8 && n == 8 && k == 4 && names[1] == "f16" && names[2] == "f16" &&
-      isHalfOrSingle(names[0]) && isHalfOrSingle(names[3]) && !shape.saturate)
+      isHalfOrSingle(names[0]) && isHalfOrSingle(names[3]) && isPlain &&
+      rounding < 0)
     return decodeMmaQuads(s, names[0] == "f16", names[3] == "f16", layoutA == 1,
                           layoutB == 1);
-  if (layoutA != 0 || layoutB != 1) {
+  if (!isRowColumn) {
     s.fail("this shape needs a row-major A and a column-major B (.row.col)");
     return;
   }
@@ -177,9 +233,10 @@ void decodeMma(Statement &s) {
     return names[0] == outer && names[1] == inner && names[2] == inner &&
            names[3] == outer;
   };
-  if (areAll("f64", "f64"))
+  if (areAll("f64", "f64") && isPlain)
     return decodeMmaDouble(s, m, n, k, rounding);
-  if (areAll("s32", "b1") && bits >= 0 && counts && !shape.saturate)
+  if (areAll("s32", "b1") && isLogical && !shape.saturate && !anyFormat &&
+      rounding < 0)
     return decodeMmaBits(s, m, n, k, bits == 1);
   if (!matrixType(names[1], shape.a) || !matrixType(names[2], shape.b)) {
     s.fail("unsupported types of A and B");
@@ -369,7 +426,7 @@ void decodeWgmmaProduct(Statement &s) {
   unsigned m = 0, n = 0, k = 0;
   std::string_view names[3];
   MmaShape shape;
-  if (!refuseFactors(s) || !takeShape(s, m, n, k))
+  if (!refuseSparse(s) || !takeShape(s, m, n, k))
     return;
   // In front of the types or behind them.
   shape.saturate = s.take("satfinite");

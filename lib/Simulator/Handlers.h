@@ -8,7 +8,6 @@
 
 namespace ptxsim {
 
-class Statement;
 struct Launch;
 
 // Moves and conversions (MoveHandlers.cpp)

@@ -51,9 +51,12 @@ static double matrixElement(MatrixType type, const char *row, unsigned index) {
   case MatrixType::U8:
     return double(uint8_t(row[index]));
   case MatrixType::S4:
-  case MatrixType::U4: {
+  case MatrixType::U4:
+  case MatrixType::E2M1Pair: {
     // The lower half of a byte comes first.
     int nibble = uint8_t(row[index / 2]) >> (index % 2 * 4) & 15;
+    if (type == MatrixType::E2M1Pair)
+      return double(decode<E2M1>(uint32_t(nibble)));
     return double(type == MatrixType::S4 && nibble > 7 ? nibble - 16 : nibble);
   }
   }
@@ -69,6 +72,7 @@ unsigned ptxsim::matrixBits(MatrixType type) {
     return 16;
   case MatrixType::S4:
   case MatrixType::U4:
+  case MatrixType::E2M1Pair:
     return 4;
   default:
     return 8;
@@ -113,6 +117,22 @@ void ptxsim::gatherFragmentA(const Warp &w, const OperandSlot *regs,
   }
 }
 
+void ptxsim::gatherFragmentB(const Warp &w, const OperandSlot *regs,
+                             unsigned numRegs, MatrixType type,
+                             double (*b)[8]) {
+  unsigned bits = matrixBits(type), perReg = 32 / bits;
+  for (unsigned r = 0; r < numRegs; ++r) {
+    const char *reg = w.regs + regs[r].slot;
+    for (unsigned l = 0; l < 32; ++l) {
+      double values[8];
+      decodeRow(type, reg + l * 4, perReg, values);
+      unsigned first = (l % 4 * 32 + r * 128) / bits;
+      for (unsigned e = 0; e < perReg; ++e)
+        b[first + e][l / 4] = values[e];
+    }
+  }
+}
+
 /// D = A B + C for 16 x 8 x k or 8 x 8 x k.
 void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   MmaShape shape = unpackMma(i);
@@ -125,17 +145,7 @@ void ptxsim::mmaHandler(Warp &w, const Inst &i, uint32_t mask) {
                     *c = rb + regsB;
   double a[16 * 64] = {}, b[64][8], sum[16][8] = {};
   gatherFragmentA(w, ra, regsA, shape.a, a, k);
-  unsigned bitsB = matrixBits(shape.b), perReg = 32 / bitsB;
-  for (unsigned r = 0; r < regsB; ++r) {
-    const char *reg = w.regs + rb[r].slot;
-    for (unsigned l = 0; l < 32; ++l) {
-      double values[8];
-      decodeRow(shape.b, reg + l * 4, perReg, values);
-      unsigned first = (l % 4 * 32 + r * 128) / bitsB;
-      for (unsigned e = 0; e < perReg; ++e)
-        b[first + e][l / 4] = values[e];
-    }
-  }
+  gatherFragmentB(w, rb, regsB, shape.b, b);
   bool integer = isInteger(shape.a);
   for (unsigned r = 0; r < accumulators; ++r) {
     const char *reg = w.regs + c[r].slot;

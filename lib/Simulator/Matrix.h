@@ -19,7 +19,9 @@ enum class MatrixType : uint8_t {
   S8,
   U8,
   S4,
-  U4
+  U4,
+  /// Two in a byte, the lower half first.
+  E2M1Pair
 };
 
 unsigned matrixBits(MatrixType type);
@@ -30,7 +32,9 @@ inline bool isFp8(MatrixType type) {
 inline bool isFormatOfByte(MatrixType type) {
   return type >= MatrixType::E4M3 && type <= MatrixType::E3M2;
 }
-inline bool isInteger(MatrixType type) { return type >= MatrixType::S8; }
+inline bool isInteger(MatrixType type) {
+  return type >= MatrixType::S8 && type <= MatrixType::U4;
+}
 void decodeRow(MatrixType type, const char *bytes, unsigned count, double *out);
 /// Products are exact and summed in double; the result is rounded once.
 float roundAccumulator(double value);
@@ -39,6 +43,10 @@ uint32_t packAccumulator(double value, bool isInteger, bool saturate);
 /// The 16 x k elements of A that a warp's registers hold.
 void gatherFragmentA(const Warp &warp, const OperandSlot *regs,
                      unsigned numRegs, MatrixType type, double *a, unsigned k);
+
+/// The k x 8 elements of B.
+void gatherFragmentB(const Warp &warp, const OperandSlot *regs,
+                     unsigned numRegs, MatrixType type, double (*b)[8]);
 
 /// What an mma computes, kept in Inst::imm.
 struct MmaShape {
@@ -68,6 +76,19 @@ enum : uint8_t {
   QuadHalfC = 8
 };
 void mmaQuadsHandler(Warp &, const Inst &, uint32_t);
+/// mma of 16 x 8 x k with scales for blocks of K; f32 accumulators. Behind the
+/// matrices come the scales of A, two selectors for them, and those of B.
+struct ScaledMma {
+  MatrixType a = MatrixType::E4M3, b = MatrixType::E4M3;
+  uint8_t k = 32;
+  /// Scales of a row of A or a column of B.
+  uint8_t blocks = 1;
+  /// Of ue4m3; else of ue8m0.
+  bool fractions = false;
+  uint8_t unused[3] = {};
+};
+static_assert(sizeof(ScaledMma) == 8, "fits Inst::imm");
+void mmaScaledHandler(Warp &, const Inst &, uint32_t);
 /// mma of single bits; Inst::count: 32-bit words of K, Inst::op: rows,
 /// Inst::flags: 1 for .and, else .xor.
 void mmaBitsHandler(Warp &, const Inst &, uint32_t);

@@ -255,6 +255,51 @@ def check_quads(layouts, d_type, c_type):
         for name, value in results.items()])
 
 
+def check_scaled(kind, a_type, b_type, scale, blocks, said=True):
+    """A scale for each block of K of a row of A and of a column of B."""
+    k = 32 if kind == "mxf8f6f4" else 64
+    a, b = numbers(a_type, (TILES, 16, k), True), numbers(b_type, (TILES, k, 8), True)
+    c = numbers("float32", (TILES, 16, 8), True)
+    dtype = {"ue8m0": ml_dtypes.float8_e8m0fnu, "ue4m3": ml_dtypes.float8_e4m3fn}[scale]
+    # Powers of two around one, and any fraction.
+    low, high = (117, 138) if scale == "ue8m0" else (0, 127)
+    words_a, words_b = (rng.integers(low, high, (TILES, 32, 4)).astype(np.uint8)
+                        for _ in range(2))
+    byte = {1: lambda: rng.integers(0, 4), 2: lambda: rng.integers(0, 2) * 2, 4: lambda: 0}
+    byte_a, byte_b = byte[blocks](), byte[blocks]()
+    lane_a, lane_b = rng.integers(0, 2), rng.integers(0, 4)
+    rows = np.arange(16)
+    taken_a = words_a[:, rows % 8 * 4 + lane_a * 2 + rows // 8, byte_a:byte_a + blocks]
+    taken_b = words_b[:, np.arange(8) * 4 + lane_b, byte_b:byte_b + blocks]
+    scales_a, scales_b = (np.repeat(v.view(dtype).astype(np.float64), k // blocks, -1)
+                          for v in (taken_a, taken_b))
+    want = (np.einsum("tik,tkj->tij", a.astype(np.float64) * scales_a,
+                      b.astype(np.float64) * scales_b.transpose(0, 2, 1)) +
+            c).astype(np.float32)
+    if kind == "mxf8f6f4":
+        fragments = fragment_a(a, 4) + fragment_b(b, 4)
+    else:
+        # Without padding: eight codes of four bits a word.
+        a, b = (v.view(np.uint8).astype(np.int64) for v in (a, b))
+        fragments = fragment_a(a, 8) + fragment_b(b, 8)
+    names = [f"a{r}" for r in range(4)] + ["b0", "b1"] + [f"c{r}" for r in range(4)]
+    inputs = {n: v.ravel() for n, v in zip(names, fragments + fragment_c(c, False))}
+    inputs |= {"s": words_a.view(np.uint32).ravel(), "t": words_b.view(np.uint32).ravel()}
+    operands = ", ".join("{{" + ", ".join("{" + n + "}" for n in names if n[0] == which) +
+                         "}}" for which in "abc")
+    outs = [f"x{r}" for r in range(4)]
+    vector = f".scale_vec::{blocks}X" if said else ""
+    # The selectors are immediates or registers.
+    text = (f"mov.b16 h, {byte_b}; mma.sync.aligned.m16n8k{k}.row.col.kind::{kind}"
+            f".block_scale{vector}.f32.{a_type}.{b_type}.f32.{scale} "
+            f"{{{{{', '.join(outs)}}}}}, {operands}, {{s}}, {{{{{byte_a}, {lane_a}}}}}, "
+            f"{{t}}, {{{{h, {lane_b}}}}}")
+    suite.group(f"{kind}-{a_type}-{b_type}-{scale}-{blocks}", inputs, [
+        Case(f"{text}; mov.b32 {{d}}, {name}", 32, value.ravel(),
+             setup=f".reg .b32 {', '.join(outs)}; .reg .b16 h;")
+        for name, value in zip(outs, fragment_c(want, False))], "sm_120a")
+
+
 def check_bits(m, k, operation):
     a, b = (rng.integers(0, 1 << 32, (TILES, lines, k // 32), np.uint64).astype(np.uint32)
             for lines in (m, 8))
@@ -285,6 +330,13 @@ def check_bits(m, k, operation):
 for layouts in [(x, y) for x in ("row", "col") for y in ("row", "col")]:
     for types in (("f32", "f32"), ("f32", "f16"), ("f16", "f16")):
         check_quads(layouts, *types)
+for said in (True, False):
+    for a in BYTES:
+        for b in BYTES:
+            check_scaled("mxf8f6f4", a, b, "ue8m0", 1, said)
+    check_scaled("mxf4", "e2m1", "e2m1", "ue8m0", 2, said)
+for scale, blocks in (("ue8m0", 2), ("ue8m0", 4), ("ue4m3", 4)):
+    check_scaled("mxf4nvf4", "e2m1", "e2m1", scale, blocks)
 for operation in ("xor", "and"):
     for m, k in ((8, 128), (16, 128), (16, 256)):
         check_bits(m, k, operation)
