@@ -126,7 +126,7 @@ void noteAsyncProxy(Program &program, bool readsShared) {
 
 /// Operation and type of cp.reduce.async.bulk.
 bool takeReduction(Statement &s, Inst &inst) {
-  AtomicOp op;
+  AtomicOp op = AtomicOp::Add;
   if (!takeAtomicOp(s, op))
     return false;
   bool noftz = s.take("noftz");

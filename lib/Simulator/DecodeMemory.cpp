@@ -186,7 +186,7 @@ void decodeStore(Statement &s) {
 void decodeAtomic(Statement &s, bool isRed) {
   if (isRed && s.take("async"))
     return decodeAsyncStore(s, /*isReduction=*/true);
-  AtomicOp op;
+  AtomicOp op = AtomicOp::Add;
   if (!takeAtomicOp(s, op))
     return;
   takeOrder(s);
