@@ -74,7 +74,7 @@ void ptxsim::videoHandler(Warp &w, const Inst &i, uint32_t mask) {
 void ptxsim::fmaOutsideHandler(Warp &w, const Inst &i, uint32_t mask) {
   const uint16_t *a = w.reg<uint16_t>(i.a), *b = w.reg<uint16_t>(i.b);
   // The result may take the place of a source.
-  bool outside[64];
+  bool outside[64] = {};
   for (unsigned e = 0; e < 32u * i.count; ++e)
     outside[e] = a[e] == outsideNaN16 || b[e] == outsideNaN16;
   Handler inner = reinterpret_cast<Handler>(uintptr_t(i.imm));
