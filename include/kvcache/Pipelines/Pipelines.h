@@ -72,12 +72,14 @@ void buildKVCacheToPTXPipeline(OpPassManager &pm,
 /// modules lack and that have passes of their own. Passes cost time, and the
 /// verification after each costs more, even where they find nothing.
 struct DeviceContents {
+  /// Operations of these dialects.
   bool nvgpu = true, linalg = true, affine = true;
   /// `vector.transfer_read` and `vector.transfer_write`.
   bool transfers = true;
   /// Views and whatever else of memref is neither access nor variable.
   bool views = true;
 
+  /// What there is in `module`.
   static DeviceContents of(gpu::GPUModuleOp module);
 };
 

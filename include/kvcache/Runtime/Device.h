@@ -33,6 +33,7 @@ struct Settings;
 /// Signed and wide, so that a caller's negative or overflowing size arrives
 /// here whole and is refused rather than truncated.
 struct Extent {
+  /// Sizes of the three dimensions.
   int64_t x = 1, y = 1, z = 1;
 };
 
@@ -99,10 +100,12 @@ public:
 
 /// Counters of all launches of one kernel.
 struct KernelCounters {
+  /// Its name, how often it ran, and what was counted in all of these runs.
   std::string kernel;
   uint64_t launches = 0;
   ptxsim::Counters counters;
 };
+/// A table for people.
 std::string countersText(const std::vector<KernelCounters> &counters);
 /// An array of objects with "kernel", "launches" and "counters".
 std::string countersJson(const std::vector<KernelCounters> &counters);

@@ -12,7 +12,16 @@
 namespace kvrt {
 
 /// What a module image may be.
-enum class ImageKind { PTX, Cubin, Fatbin, Bitcode };
+enum class ImageKind {
+  /// Text.
+  PTX,
+  /// An ELF file for one chip.
+  Cubin,
+  /// Several of these, by NVIDIA's format.
+  Fatbin,
+  /// LLVM's, which no driver takes.
+  Bitcode
+};
 
 /// `bytes` 0: NUL-terminated text, or a form that knows its own size. Whatever
 /// has no known signature counts as PTX text.

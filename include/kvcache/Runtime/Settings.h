@@ -13,8 +13,15 @@
 
 namespace kvrt {
 
-/// Which device: the GPU if there is one, the GPU, or the simulator.
-enum class DeviceKind { Auto, Cuda, Sim };
+/// Which device.
+enum class DeviceKind {
+  /// The GPU if there is one, else the simulator.
+  Auto,
+  /// The GPU.
+  Cuda,
+  /// The simulator.
+  Sim
+};
 
 /// The runtime's settings, out of environment variables.
 struct Settings {

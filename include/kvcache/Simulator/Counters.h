@@ -36,20 +36,35 @@ struct Traffic {
 
 /// Classes of instructions.
 enum class InstClass : uint8_t {
+  /// Arithmetic, logic and shifts of integers.
   Integer,
+  /// Arithmetic of floats, packed ones included.
   Float,
+  /// `cvt`.
   Convert,
+  /// `mov`, selections, packing of registers.
   Move,
+  /// `setp` and logic of predicates.
   Predicate,
+  /// Branches, calls, `ret`, `exit`.
   Control,
+  /// Loads from any space.
   Load,
+  /// Stores to any space.
   Store,
+  /// `atom` and `red`.
   Atomic,
+  /// `cp.async`, bulk and tensor copies.
   AsyncCopy,
+  /// `shfl`, `vote`, `match`, `redux`, `elect`.
   Shuffle,
+  /// `bar`, `barrier`, `mbarrier`, fences.
   Barrier,
+  /// `mma`, `wmma`, `wgmma`, `movmatrix`.
   Matrix,
+  /// Hints, and whatever is none of these.
   Special,
+  /// The number of classes.
   Count
 };
 constexpr unsigned numInstClasses = unsigned(InstClass::Count);
@@ -57,11 +72,16 @@ const char *instClassName(InstClass c);
 
 /// Counts of one source line, or one PTX line where the PTX has no `.loc`.
 struct LineCounters {
+  /// The line of the source; not known where `ptxLine` counts.
   SourceLocation source;
+  /// The line of the PTX, 1-based; 0 where `source` counts.
   uint32_t ptxLine = 0;
+  /// Instructions issued by warps, and by their threads.
   uint64_t warpInstructions = 0;
   uint64_t threadInstructions = 0;
+  /// Traffic with global memory.
   Traffic globalLoad, globalStore;
+  /// Passes of shared memory beyond the first of each instruction.
   uint64_t sharedConflicts = 0;
 };
 

@@ -46,12 +46,16 @@ struct DeviceOptions {
 
 /// What an allocation is for.
 enum class AllocationKind : uint8_t {
+  /// Of the device's own memory.
   Device,
   /// Like Device, but the host may read and write it at any time: it stays
   /// readable, and counts as initialised.
   HostShared,
+  /// The host's memory, registered.
   Host,
+  /// A module's variable in `.global`.
   Global,
+  /// A module's variable in `.const`.
   Constant,
   /// By malloc in a kernel.
   Heap
@@ -59,9 +63,13 @@ enum class AllocationKind : uint8_t {
 
 /// An allocation, live or freed.
 struct AllocationInfo {
+  /// Its first byte.
   uint64_t address = 0;
+  /// Bytes.
   uint64_t size = 0;
+  /// What it is for.
   AllocationKind kind = AllocationKind::Device;
+  /// Whether it is memory no more.
   bool freed = false;
   /// Name given at allocation, or "allocation #3", or the variable's name.
   std::string name;
@@ -69,6 +77,7 @@ struct AllocationInfo {
 
 /// The sizes of a launch.
 struct LaunchConfig {
+  /// Blocks; threads of a block.
   Dim3 grid, block;
   /// {0,0,0}: what the kernel requires, else no clusters.
   Dim3 cluster{0, 0, 0};
@@ -111,6 +120,7 @@ enum class LaunchOutcome : uint8_t {
 
 /// How a launch ended, and what was found and counted.
 struct LaunchResult {
+  /// Whether it ran to its end.
   LaunchOutcome outcome = LaunchOutcome::Completed;
   /// Not ok unless outcome is Completed.
   Status status;

@@ -18,6 +18,7 @@ namespace ptxsim {
 
 /// Sizes of a grid or a block.
 struct Dim3 {
+  /// Sizes of the three dimensions.
   uint32_t x = 1, y = 1, z = 1;
   /// The product of the three.
   uint64_t count() const { return uint64_t(x) * y * z; }
@@ -26,7 +27,9 @@ struct Dim3 {
 /// One kernel parameter. Offsets are bytes into the parameter block that a
 /// launch receives.
 struct ParamInfo {
+  /// As the PTX names it.
   std::string name;
+  /// Where it lies, its size and its alignment, in bytes.
   uint32_t offset = 0;
   uint32_t size = 0;
   uint32_t align = 1;
@@ -36,7 +39,9 @@ struct ParamInfo {
 
 /// What the header of an `.entry` says.
 struct KernelInfo {
+  /// As the PTX names it.
   std::string name;
+  /// Its parameters, in order.
   std::vector<ParamInfo> params;
   /// Bytes of the whole parameter block.
   uint32_t paramBytes = 0;
@@ -49,10 +54,12 @@ struct KernelInfo {
   Dim3 requiredCluster{0, 0, 0};
   /// `.blocksareclusters`: a launch's grid counts clusters of that shape.
   bool gridCountsClusters = false;
+  /// `.maxclusterrank`: the most blocks of a cluster; 0 where not given.
   uint32_t maxClusterBlocks = 0;
   /// Bytes of statically declared shared memory that the kernel, or a function
   /// it calls, names.
   uint32_t staticSharedBytes = 0;
+  /// Whether it, or a function it calls, names dynamic shared memory.
   bool usesDynamicShared = false;
   /// 1-based line of the `.entry`.
   uint32_t line = 0;
@@ -60,9 +67,12 @@ struct KernelInfo {
 
 /// A variable in `.global` or `.const` space.
 struct GlobalInfo {
+  /// As the PTX names it.
   std::string name;
+  /// Bytes, and what its address is a multiple of.
   uint64_t size = 0;
   uint32_t align = 1;
+  /// Whether it is in `.const` space.
   bool isConst = false;
   /// The text gives an initial value (the rest is zero, as CUDA has it).
   bool initialised = false;

@@ -34,6 +34,7 @@ Result<uint32_t> parseTools(std::string_view list);
 
 /// A place in the source a kernel was compiled from, out of `.file` / `.loc`.
 struct SourceLocation {
+  /// The file, as `.file` names it; line and column are 1-based.
   std::string file;
   uint32_t line = 0;
   uint32_t column = 0;
@@ -44,10 +45,13 @@ struct SourceLocation {
 /// An access that another one is about; there is none if `ptxLine` is 0. The
 /// fields are those of a Report.
 struct OtherAccess {
+  /// Indices of the block and of the thread in it.
   Dim3 block{0, 0, 0};
   Dim3 thread{0, 0, 0};
+  /// The instruction: its line, 1-based, and its text.
   uint32_t ptxLine = 0;
   std::string ptxText;
+  /// Where it comes from, and what that was inlined into.
   SourceLocation source, caller;
 };
 

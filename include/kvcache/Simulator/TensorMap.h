@@ -11,14 +11,16 @@
 
 namespace ptxsim {
 
-/// Values are those of CUtensorMapDataType.
+/// Element types. Values are those of CUtensorMapDataType.
 enum class TensorMapType : uint32_t {
+  /// Integers.
   U8 = 0,
   U16,
   U32,
   S32,
   U64,
   S64,
+  /// Floats; FTZ: denormals are read as 0.
   F16,
   F32,
   F64,
@@ -27,23 +29,49 @@ enum class TensorMapType : uint32_t {
   TF32,
   TF32FTZ
 };
-/// Values are those of CUtensorMapInterleave, CUtensorMapSwizzle and
+/// How channels are interleaved. Values are those of CUtensorMapInterleave.
+enum class TensorMapInterleave : uint32_t {
+  /// Not at all.
+  None = 0,
+  /// In slices of 16 or of 32 bytes.
+  B16,
+  B32
+};
+/// How the tile is swizzled in shared memory. Values are those of
+/// CUtensorMapSwizzle.
+enum class TensorMapSwizzle : uint32_t {
+  /// Not at all.
+  None = 0,
+  /// Chunks of 16 bytes, in spans of 32, 64 or 128 bytes.
+  B32,
+  B64,
+  B128
+};
+/// What elements outside of the tensor are read as. Values are those of
 /// CUtensorMapFloatOOBfill.
-enum class TensorMapInterleave : uint32_t { None = 0, B16, B32 };
-enum class TensorMapSwizzle : uint32_t { None = 0, B32, B64, B128 };
-enum class TensorMapFill : uint32_t { Zeros = 0, NaN };
+enum class TensorMapFill : uint32_t {
+  /// 0.
+  Zeros = 0,
+  /// A NaN, of floats.
+  NaN
+};
 
 /// What a tensor map says, as cuTensorMapEncodeTiled takes it.
 struct TensorMapSpec {
+  /// What elements are.
   TensorMapType type = TensorMapType::U8;
+  /// Dimensions, 1 to 5.
   uint32_t rank = 1;
+  /// The first element's address in global memory.
   uint64_t address = 0;
   /// Innermost dimension first, elements.
   uint64_t dims[5] = {};
   /// Bytes between elements of dimension i+1; the innermost is contiguous.
   uint64_t strides[4] = {};
+  /// Elements of a tile, and of which of them each is taken.
   uint32_t box[5] = {};
   uint32_t elementStrides[5] = {1, 1, 1, 1, 1};
+  /// How a tile lies in shared memory, and what is outside of the tensor.
   TensorMapInterleave interleave = TensorMapInterleave::None;
   TensorMapSwizzle swizzle = TensorMapSwizzle::None;
   TensorMapFill fill = TensorMapFill::Zeros;
@@ -51,11 +79,13 @@ struct TensorMapSpec {
 
 /// A tensor map as kernels get it.
 struct alignas(64) TensorMap {
+  /// As the simulator encodes it.
   uint64_t opaque[16] = {};
 };
 
 /// A part of a map that PTX's tensormap.replace can change.
 enum class TensorMapField : uint8_t {
+  /// Members of TensorMapSpec; Box, Dim and strides are of one dimension.
   Address,
   Rank,
   Box,

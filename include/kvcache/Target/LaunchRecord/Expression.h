@@ -27,7 +27,7 @@ namespace mlir::kvcache {
 
 /// What a node of an expression does.
 enum class ExprKind {
-  // Leaves. `value` is the constant, the dimension or the element's number.
+  /// Leaves. `value` is the constant, the dimension or the element's number.
   Constant,
   Size,
   Stride,
@@ -35,52 +35,68 @@ enum class ExprKind {
   Scalar,
   HostElement,
   Workspace,
-  // On mathematical integers. A result that 64 bits cannot hold is an error
-  // that getFault() describes.
+  /// On mathematical integers. A result that 64 bits cannot hold is an error
+  /// that getFault() describes.
   Add,
   Sub,
   Mul,
-  // Quotients and remainders; 0 where the divisor is 0, which getFault()
-  // describes, too. Floor and Ceil round so, Trunc towards zero.
+  /// Quotients and remainders; 0 where the divisor is 0, which getFault()
+  /// describes, too. Floor and Ceil round so, Trunc towards zero.
   FloorDiv,
   CeilDiv,
   TruncDiv,
   TruncMod,
-  // Of the operands as unsigned 64-bit numbers.
+  /// Of the operands as unsigned 64-bit numbers.
   UnsignedDiv,
   UnsignedMod,
   UnsignedLess,
+  /// Of the operands' bits.
   And,
   Or,
   Xor,
-  // 0 (or the sign) where the distance is 64 or more.
+  /// 0 (or the sign) where the distance is 64 or more.
   ShiftLeft,
   ShiftRight,
   UnsignedShiftRight,
+  /// The lesser and the greater operand.
   Min,
   Max,
+  /// 1 where it is so, else 0.
   Equal,
   Less,
   LessEqual,
+  /// The second operand where the first is not 0, else the third.
   Select,
-  // The low `value` bits, as an unsigned or a signed number.
+  /// The low `value` bits, as an unsigned or a signed number.
   ZeroExtend,
   SignExtend,
-  // The operand, of which is promised that it lies in [low, high].
+  /// The operand, of which is promised that it lies in [low, high].
   Fit,
 };
 
 /// What must hold for an expression to have a value.
-enum class ExprFault { None, Overflow, ZeroDivisor, OutOfRange };
+enum class ExprFault {
+  /// Nothing.
+  None,
+  /// 64 bits hold the result.
+  Overflow,
+  /// The divisor is not 0.
+  ZeroDivisor,
+  /// The number lies where it is promised to.
+  OutOfRange
+};
 
 /// One node; made by Expressions, which makes equal ones once.
 struct Expr {
   explicit Expr(ExprKind kind) : kind(kind) {}
 
+  /// What it does.
   ExprKind kind;
   /// The function's argument, of leaves that belong to one.
   unsigned argument = 0;
+  /// What the kind says of it.
   int64_t value = 0;
+  /// None for leaves.
   SmallVector<const Expr *, 3> operands;
   /// The least and the largest value.
   int64_t low = std::numeric_limits<int64_t>::min();

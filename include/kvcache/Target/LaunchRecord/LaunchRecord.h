@@ -29,7 +29,16 @@ class FuncOp;
 namespace mlir::kvcache {
 
 /// What kernels do to the memory behind an argument.
-enum class MemoryAccess { None, Read, Write, ReadWrite, Unknown };
+enum class MemoryAccess {
+  /// Nothing.
+  None,
+  /// They load from it, store to it, or do both.
+  Read,
+  Write,
+  ReadWrite,
+  /// Whatever a callee of theirs does.
+  Unknown
+};
 
 /// One argument of the host function.
 struct HostArgument {
@@ -39,15 +48,18 @@ struct HostArgument {
     Tensor,
     /// Memory that the host reads before it launches: a packed array.
     HostArray,
+    /// A number.
     Scalar
   };
   /// As programs know it; a C identifier.
   std::string name;
+  /// What it is.
   Kind kind = Kind::Tensor;
   /// Of the elements or the scalar, as MLIR spells it, "pointer" for one.
   std::string dtype;
   /// Bytes an element; 8 for a pointer.
   unsigned bytes = 0;
+  /// Whether elements or the scalar are floats.
   bool isFloat = false;
   /// Of a tensor or array, outermost first; none where free.
   SmallVector<std::optional<int64_t>> sizes;
@@ -59,11 +71,13 @@ struct HostArgument {
   int64_t alignment = 1;
   /// Whether a launch depends on the pointer; on anything of the argument.
   bool pointerUsed = false, used = false;
+  /// What kernels do to its memory.
   MemoryAccess access = MemoryAccess::None;
 };
 
 /// A kernel, once however often it is launched.
 struct RecordedKernel {
+  /// Name of the gpu.module, and of the kernel in its PTX.
   std::string module, entry;
   /// Threads of a block that the code was compiled for, x y z.
   std::optional<std::array<int64_t, 3>> blockSize;
@@ -79,6 +93,7 @@ struct KernelArgument {
   unsigned bytes = 0;
   /// Unused ones are 0.
   const Expr *value = nullptr;
+  /// Whether the kernel looks at it.
   bool used = true;
   /// What the pointer has to be a multiple of.
   int64_t alignment = 1;
@@ -91,11 +106,15 @@ struct LaunchStep {
 
   /// A requirement; else a launch.
   const Expr *condition = nullptr;
+  /// Why it is required.
   std::string message;
 
+  /// Number of the record's kernel that is launched.
   unsigned kernel = 0;
+  /// Blocks, threads of a block, and bytes of dynamic shared memory.
   std::array<const Expr *, 3> grid = {}, block = {};
   const Expr *dynamicShared = nullptr;
+  /// In the order of the kernel's parameters.
   std::vector<KernelArgument> arguments;
 };
 
@@ -109,16 +128,21 @@ struct WorkspacePart {
 struct LaunchRecord {
   /// Name of the host function, and the C identifier made of it.
   std::string function, identifier;
+  /// Of the host function, in order.
   std::vector<HostArgument> arguments;
+  /// All that are launched.
   std::vector<RecordedKernel> kernels;
+  /// What happens, in order.
   std::vector<LaunchStep> steps;
   /// Bytes of workspace; constant 0 where none is needed.
   const Expr *workspaceBytes = nullptr;
+  /// Owns all of the formulas.
   std::unique_ptr<Expressions> expressions;
 };
 
 /// An object that a module was compiled to.
 struct RecordedObject {
+  /// The module, what it was compiled for, and the file's name.
   std::string module, chip, file;
 };
 
@@ -126,7 +150,9 @@ struct RecordedObject {
 struct RecordedBuild {
   /// "ptx", "cubin" or "fatbin".
   std::string format;
+  /// In the order of the option.
   SmallVector<std::string> chips;
+  /// One for each module and chip.
   std::vector<RecordedObject> objects;
   /// Most dynamic shared memory of a block, of the chip that has most.
   int64_t maxDynamicShared = 0;

@@ -34,10 +34,11 @@ std::string escapeFormat(StringRef text);
 void emitReport(ImplicitLocOpBuilder &b, const Twine &format,
                 ValueRange numbers);
 
-/// Promises that `value` is less than `limit`, both unsigned and of one type.
-/// `name` is what a reader calls the number.
+/// A promise that a number is less than another one.
 struct Bound {
+  /// What a reader calls the number.
   std::string name;
+  /// The number and its limit, both unsigned and of one type.
   Value value, limit;
 };
 

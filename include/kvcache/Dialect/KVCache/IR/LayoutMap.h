@@ -19,11 +19,15 @@ namespace mlir::kvcache {
 
 /// A token's element, or the scale of one, in a pool. All count from 0.
 struct ElementIndex {
+  /// The page, by its block of the pool.
   int64_t block = 0;
+  /// Of the key or of the value.
   Side side = Side::key;
+  /// Layer of the model.
   int64_t layer = 0;
   /// Token of the page.
   int64_t slot = 0;
+  /// Key-value head.
   int64_t head = 0;
   /// Element of the head; for scales, any of those that share one.
   int64_t dim = 0;

@@ -116,6 +116,7 @@ private:
 /// The elements of a head that an operation accesses, those of a pool or, for
 /// `kvcache.load`, all.
 struct AccessedStretch {
+  /// What is accessed.
   Pool pool;
   /// The head's elements that may be accessed: from `begin` to before `end`.
   int64_t begin, end;
