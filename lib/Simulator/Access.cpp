@@ -61,6 +61,11 @@ static char *resolveShared(Warp &warp, const Inst &inst, unsigned lane,
     if (rank > block->cluster->blocks.size())
       return outOfBounds(warp, inst, lane, address, bytes, Space::Shared, mode);
     block = &block->cluster->blocks[rank - 1];
+    if (block != warp.block && block->numFinished == block->warps.size() &&
+        !block->cluster->done)
+      return illegal(warp, inst, lane, address, Space::Shared, "exited-block",
+                     accessWords(mode, bytes, Space::Shared) + " of block " +
+                         triple(block->index) + ", which has exited");
   }
   uint64_t offset = address & sharedOffsetMask;
   if (offset + bytes > block->shared.size())
@@ -81,9 +86,12 @@ static char *resolveGlobal(Warp &warp, const Inst &inst, unsigned lane,
   if (!a || bytes > a->end - address)
     return outOfBounds(warp, inst, lane, address, bytes, space, mode);
   if (mode != AccessMode::Read && a->readOnly)
-    return illegal(
-        warp, inst, lane, address, Space::Global, "write-to-constant",
-        accessWords(mode, bytes, Space::Const) + ", which is read-only");
+    return illegal(warp, inst, lane, address, Space::Global,
+                   "write-to-constant",
+                   accessWords(mode, bytes,
+                               a->kind == AllocationKind::Host ? Space::Global
+                                                               : Space::Const) +
+                       ", which is read-only");
   if (warp.block->launch->instrumented)
     checkGlobal(warp, inst, lane, *a, address, bytes, mode);
   if (!a->readOnly)

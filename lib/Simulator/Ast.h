@@ -100,6 +100,9 @@ struct Statement {
   std::string_view text;
   Location location;
   uint32_t scope = 0;
+  /// `.pragma "used_bytes_mask …"` before it: which of the bytes that it loads
+  /// are used, 0: all.
+  uint32_t usedBytes = 0;
 };
 
 struct Label {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Async.h"
 #include "Checks.h"
+#include "PendingSources.h"
 
 #include <algorithm>
 
@@ -112,6 +113,9 @@ void ptxsim::land(PendingCopy &copy) {
   Block &block = *copy.warp->block;
   AsyncScope scope(*copy.warp, copy.kind >= CopyKind::Bulk, copy.epoch);
   clearPending(copy);
+  PendingSources *sources = block.launch->pendingSources.get();
+  if (copy.kind == CopyKind::Small && sources)
+    sources->remove(copy);
   switch (copy.kind) {
   case CopyKind::ArriveWhenDone:
     arriveOnBarrier(*copy.warp, *copy.inst, copy.lane, copy.barrier, 1);
@@ -178,10 +182,33 @@ bool ptxsim::advanceAsync(Cluster &cluster) {
   return false;
 }
 
+/// Of the shared memory of a block that ends.
+static void reportOutstanding(const PendingCopy &copy) {
+  uint32_t tools = copy.warp->block->launch->tools;
+  bool writes =
+      copy.dstSpace == Space::Shared && copy.kind != CopyKind::TensorStore;
+  if (!(tools & (RaceCheck | SyncCheck)) ||
+      copy.kind == CopyKind::ArriveWhenDone || (!writes && copy.hasRead))
+    return;
+  uint64_t address = writes ? copy.dst : copy.src;
+  report(*copy.warp, *copy.inst, copy.lane,
+         tools & RaceCheck ? RaceCheck : SyncCheck, "missing-wait",
+         std::string("the block ends while an asynchronous copy has yet to ") +
+             (writes ? "write" : "read") +
+             " its shared memory; it has not been waited for",
+         &address, Space::Shared);
+}
+
 void ptxsim::finishAsync(Block &block) {
   if (!block.async)
     return;
   AsyncState &state = *block.async;
+  for (const PendingCopy &copy : state.bulk)
+    reportOutstanding(copy);
+  for (const ThreadCopies &thread : state.threads)
+    for (auto *queue : {&thread.small, &thread.bulk})
+      for (const PendingCopy &copy : *queue)
+        reportOutstanding(copy);
   while (!state.bulk.empty()) {
     PendingCopy copy = state.bulk.front();
     state.bulk.pop_front();

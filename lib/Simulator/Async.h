@@ -79,9 +79,23 @@ struct PendingWgmma {
   uint32_t accumulate = 0;
   uint32_t group = 0;
 };
+/// What is known of a register of wgmmas (Program::productRegisters): how many
+/// that have not been waited for accumulate in it or have A there, the last of
+/// the former, and whether it has been accessed since the last wgmma.fence.
+struct ProductRegister {
+  uint32_t pendingD = 0, pendingA = 0, lastD = 0;
+  bool isAccessed = false;
+};
 struct WarpProducts {
   std::deque<PendingWgmma> pending;
   uint32_t group = 0;
+  /// For the checks (WgmmaRegisters.cpp).
+  struct Unwaited {
+    uint32_t pc, group;
+  };
+  std::deque<Unwaited> unwaited;
+  std::vector<ProductRegister> registers;
+  bool hasFenced = false;
 };
 
 struct AsyncState {
@@ -126,8 +140,21 @@ Status checkTensorCopy(const TensorMapSpec &spec);
 char *copyTarget(const PendingCopy &copy, uint64_t address, uint32_t bytes,
                  uint32_t align, Space space, AccessMode mode);
 
+/// A warp issues a wgmma, or has waited for those of groups below `until`
+/// (WgmmaRegisters.cpp).
+void issueProduct(Warp &warp, const Inst &inst);
+void waitForProducts(Warp &warp, int64_t until);
+
 // mbarrier (Mbarrier.cpp)
 
+/// For the race check: a use of an mbarrier must be ordered behind its
+/// initialisation.
+void checkInitOrder(Warp &warp, const Inst &inst, unsigned lane,
+                    uint64_t barrier);
+/// A thread has made its initialisations known to the cluster by a
+/// fence.mbarrier_init, and then arrives at the cluster's barrier.
+void fenceInits(Warp &warp, unsigned lane);
+void passOnInits(Warp &warp, uint32_t lanes);
 /// Counts bytes that have arrived.
 void completeTransaction(Warp &warp, const Inst &inst, unsigned lane,
                          uint64_t barrier, uint32_t bytes);

@@ -4,6 +4,7 @@
 #include "AsyncHandlers.h"
 #include "Async.h"
 #include "Checks.h"
+#include "PendingSources.h"
 
 #include <algorithm>
 
@@ -50,6 +51,8 @@ void ptxsim::cpAsyncHandler(Warp &w, const Inst &i, uint32_t mask) {
     ThreadCopies &thread = asyncOf(*w.block).of(w, l);
     copy.group = thread.group;
     markPending(copy);
+    if (PendingSources *sources = w.block->launch->pendingSources.get())
+      sources->add(copy);
     thread.small.push_back(copy);
   }
   if (w.block->launch->instrumented)
@@ -93,6 +96,7 @@ void ptxsim::cpArriveHandler(Warp &w, const Inst &i, uint32_t mask) {
     PendingCopy copy = start(w, i, l, CopyKind::ArriveWhenDone);
     copy.barrier = absoluteShared(*w.block, addressOperand(w, i, 0, l));
     // Without .noinc the barrier expects one arrival more.
+    checkInitOrder(w, i, l, copy.barrier);
     if (!(i.flags & 1))
       expectArrival(w, i, l, copy.barrier);
     ThreadCopies &thread = asyncOf(*w.block).of(w, l);
@@ -108,6 +112,7 @@ void ptxsim::asyncStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
     copy.dst = absoluteShared(*w.block, addressOperand(w, i, 0, l));
     copy.barrier = absoluteShared(*w.block, addressOperand(w, i, 2, l));
     copy.hasBarrier = true;
+    checkInitOrder(w, i, l, copy.barrier);
     copy.apply = reinterpret_cast<AtomicApply>(i.imm);
     copy.elementBytes = i.size;
     copy.bytes = copy.sourceBytes = uint32_t(i.size) * i.count;
@@ -124,13 +129,16 @@ void ptxsim::asyncStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
 /// of several blocks.
 static void issueBulk(PendingCopy &copy) {
   Warp &w = *copy.warp;
+  auto check = [&](uint64_t barrier) {
+    checkInitOrder(w, *copy.inst, copy.lane, barrier);
+    checkBarrierInit(w, *copy.inst, copy.lane, barrier);
+  };
   for (uint32_t rank = 0; copy.multicast >> rank; ++rank)
     if (copy.multicast >> rank & 1)
-      checkBarrierInit(w, *copy.inst, copy.lane,
-                       uint64_t(rank + 1) << sharedRankShift |
-                           (copy.barrier & sharedOffsetMask));
+      check(uint64_t(rank + 1) << sharedRankShift |
+            (copy.barrier & sharedOffsetMask));
   if (!copy.multicast)
-    checkBarrierInit(w, *copy.inst, copy.lane, copy.barrier);
+    check(copy.barrier);
   copy.hasBarrier = true;
   markPending(copy);
   asyncOf(*w.block).bulk.push_back(copy);

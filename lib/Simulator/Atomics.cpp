@@ -3,6 +3,7 @@
 // atom and red. Blocks may run on several host threads, so these are atomic on
 // the host too.
 #include "FloatFormats.h"
+#include "GlobalRaces.h"
 #include "Handlers.h"
 #include "State.h"
 
@@ -145,10 +146,13 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
   if (w.block->launch->instrumented)
     countAccess(w, i, mask, addresses, bytes, AccessMode::Atomic);
+  bool passes = i.space != Space::Shared && w.block->launch->instrumented &&
+                passesAtomicChecks(w, i, mask, addresses, bytes);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
-    char *p = resolve(w, i, l, addresses[l], bytes, bytes, i.space,
-                      AccessMode::Atomic);
+    char *p = passes ? reinterpret_cast<char *>(addresses[l])
+                     : resolve(w, i, l, addresses[l], bytes, bytes, i.space,
+                               AccessMode::Atomic);
     for (unsigned k = 0; k < count; ++k) {
       const OperandSlot *o = w.operands + i.operands + k;
       uint32_t source = count == 1 ? i.b : o[i.dst == noSlot ? 0 : count].slot;

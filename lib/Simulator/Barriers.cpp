@@ -2,6 +2,7 @@
 //
 // Barriers of a block and of a cluster.
 #include "Barriers.h"
+#include "Async.h"
 #include "Checks.h"
 #include "Clocks.h"
 #include "Handlers.h"
@@ -81,6 +82,8 @@ void complete(Block &block, unsigned index) {
     uint32_t waited = 0;
     for (unsigned k = 0; k < n; ++k)
       waited |= masks[k];
+    if (block.shadow)
+      block.shadow->aroundBarrier[warp.index] = 0;
     if (waited) {
       acquireFrom(barrier.released, warp, waited);
       warp.meet(waited);
@@ -176,27 +179,87 @@ void ptxsim::arriveAtBarrier(Warp &warp, const Inst &inst, uint32_t mask,
   }
 }
 
+/// The instructions that may come behind one, in its function.
+static std::vector<bool> reachableFrom(const Program &program, uint32_t pc) {
+  std::vector<bool> reached(program.code.size() + 1, false);
+  std::vector<uint32_t> work;
+  auto reach = [&](int64_t to) {
+    if (to < 0 || size_t(to) >= program.code.size() || reached[size_t(to)])
+      return;
+    reached[size_t(to)] = true;
+    work.push_back(uint32_t(to));
+  };
+  reach(int64_t(pc) + 1);
+  while (!work.empty()) {
+    uint32_t at = work.back();
+    work.pop_back();
+    const Inst &inst = program.code[at];
+    bool jumps = inst.flow == Flow::Branch || inst.flow == Flow::BranchIndexed;
+    bool ends = inst.flow == Flow::Exit || inst.flow == Flow::Return ||
+                inst.flow == Flow::Trap;
+    if (inst.flow == Flow::Branch)
+      reach(inst.target);
+    if (inst.flow == Flow::BranchIndexed)
+      for (int32_t target : program.branchTables[size_t(inst.imm)])
+        reach(target);
+    if (inst.guard != noSlot || !(jumps || ends))
+      reach(int64_t(at) + 1);
+  }
+  return reached;
+}
+
+/// Lanes that merely leave the kernel early are not gone around: barriers do
+/// not count threads that have exited. Those that go on as behind the barrier
+/// are.
+void ptxsim::noteDivergentBarrier(Warp &warp, uint32_t pc) {
+  const Program &program = *warp.block->launch->program;
+  std::vector<bool> &behind = warp.block->shadow->behindBarrier[pc];
+  if (behind.empty())
+    behind = reachableFrom(program, pc);
+  uint32_t around = 0;
+  for (unsigned g = 0; g < warp.numGroups; ++g) {
+    const LaneGroup &group = warp.groups[g];
+    uint32_t next = group.pc;
+    for (unsigned jumps = 0; jumps < 8; ++jumps) {
+      const Inst &inst = program.code[next];
+      if (inst.flow != Flow::Branch || inst.guard != noSlot)
+        break;
+      next = uint32_t(inst.target);
+    }
+    if (group.state == LaneGroup::Ready && behind[next] &&
+        program.code[next].flow != Flow::Exit)
+      around |= group.mask;
+  }
+  warp.block->shadow->aroundBarrier[warp.index] = around;
+}
+
 void ptxsim::lanesExited(Warp &warp, uint32_t mask) {
-  warp.live &= ~mask;
-  // Who waits for these lanes need not any more.
-  for (unsigned g = 0; g < warp.numGroups; ++g)
-    if (warp.groups[g].state == LaneGroup::AtCollective)
-      warp.groups[g].state = LaneGroup::Ready;
   Block &block = *warp.block;
-  if (!warp.live)
-    ++block.numFinished;
+  uint32_t around =
+      block.shadow ? block.shadow->aroundBarrier[warp.index] & mask : 0;
+  // Who waits for these lanes need not any more.
+  for (unsigned g = 0; g < warp.numGroups; ++g) {
+    LaneGroup &group = warp.groups[g];
+    if (group.state != LaneGroup::AtCollective)
+      continue;
+    group.state = LaneGroup::Ready;
+    const Inst &inst = block.launch->program->code[group.pc];
+    if (around && inst.flow == Flow::Barrier)
+      report(warp, inst, unsigned(__builtin_ctz(group.mask)), SyncCheck,
+             "divergent-barrier",
+             "barrier reached by " +
+                 std::to_string(__builtin_popcount(group.mask)) + " of the " +
+                 std::to_string(__builtin_popcount(warp.live)) +
+                 " threads of the warp; others go around it and exit");
+  }
+  warp.live &= ~mask;
+  if (!warp.live && ++block.numFinished == block.warps.size() &&
+      block.launch->tools & RaceCheck)
+    raceAtExit(block);
   for (unsigned index = 0; index < 16; ++index) {
     NamedBarrier &barrier = block.barriers[index];
     if (!barrier.inUse)
       continue;
-    if (block.launch->tools & SyncCheck && barrier.expected == 0)
-      for (Warp &other : block.warps)
-        if (uint32_t waits = other.live & barrier.arrived[other.index]) {
-          report(other, *barrier.inst, unsigned(__builtin_ctz(waits)),
-                 SyncCheck, "barrier-after-exit",
-                 "barrier waits for threads that have exited");
-          break;
-        }
     if (isComplete(block, barrier))
       complete(block, index);
   }
@@ -212,6 +275,7 @@ void ptxsim::clusterArriveHandler(Warp &warp, const Inst &inst, uint32_t mask) {
   size_t index = warpInCluster(warp);
   cluster.clusterArrivedLanes[index] |= mask;
   // A relaxed arrival orders what a fence before it has.
+  passOnInits(warp, mask);
   if (inst.flags & BarrierRelaxed)
     releaseFenced(cluster.clusterReleased, warp, mask);
   else

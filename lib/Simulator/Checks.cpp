@@ -2,6 +2,7 @@
 #include "Checks.h"
 #include "Async.h"
 #include "Clocks.h"
+#include "PendingSources.h"
 #include "Stack.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ void ptxsim::prepareShadow(Block &block) {
     cover(launch.reservedShared, reservedSharedBytes);
   if (launch.tools & InitCheck)
     shadow.written.assign(size, 0);
+  shadow.aroundBarrier.assign(block.warps.size(), 0);
   shadow.pending.assign(size, 0);
   prepareProxy(block);
   if (launch.tools & RaceCheck) {
@@ -49,6 +51,8 @@ void ptxsim::resetShadow(Block &block) {
   if (shadow.numPending)
     std::fill(shadow.pending.begin(), shadow.pending.end(), 0);
   shadow.numPending = 0;
+  shadow.usedByOthers = false;
+  std::fill(shadow.aroundBarrier.begin(), shadow.aroundBarrier.end(), 0);
   resetProxy(block);
 }
 
@@ -105,6 +109,19 @@ void ptxsim::markWaited(const PendingCopy &copy) {
   });
 }
 
+/// Whether what an instruction uses of the bytes it reads has been written.
+static bool readsWritten(const Inst &inst, const uint8_t *written,
+                         unsigned bytes) {
+  if (allWritten(written, bytes))
+    return true;
+  if (!inst.usedBytes)
+    return false;
+  for (unsigned k = 0; k < bytes && k < 32; ++k)
+    if (inst.usedBytes >> k & 1 && !written[k])
+      return false;
+  return true;
+}
+
 static void uninitialised(Warp &warp, const Inst &inst, unsigned lane,
                           uint64_t address, unsigned bytes, Space space,
                           const char *name) {
@@ -141,9 +158,12 @@ bool ptxsim::checkShared(Warp &warp, const Inst &inst, unsigned lane,
     raceShared(warp, inst, lane, block, offset, bytes, mode);
   if (tools & InitCheck) {
     uint8_t *written = shadow.written.data() + offset;
-    if (mode != AccessMode::Write && !allWritten(written, bytes))
+    bool isMissing =
+        mode != AccessMode::Write && !readsWritten(inst, written, bytes);
+    if (isMissing)
       uninitialised(warp, inst, lane, offset, bytes, Space::Shared, "shared");
-    memset(written, 1, bytes);
+    if (isMissing || mode != AccessMode::Read)
+      memset(written, 1, bytes);
   }
   return true;
 }
@@ -171,6 +191,8 @@ bool ptxsim::checkLocal(Warp &warp, const Inst &inst, unsigned lane,
     memset(written, 1, bytes);
     return true;
   }
+  if (inst.usedBytes && readsWritten(inst, written, bytes))
+    return true;
   // Compilers copy structures by wide elements, padding included: an element
   // of eight bytes or more counts as unwritten if all of it is.
   unsigned element = inst.size ? inst.size : bytes;
@@ -193,6 +215,9 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
   if (launch.globalProxy)
     launch.globalProxy->access(warp, inst, lane, allocation, address, bytes,
                                mode);
+  if (mode != AccessMode::Read && launch.pendingSources &&
+      !launch.pendingSources->empty())
+    launch.pendingSources->check(warp, inst, lane, address, bytes);
   if (launch.globalRaces) {
     bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode) &&
                     !(mode == AccessMode::Read && inst.flags & AccessGuess);
@@ -217,7 +242,7 @@ void ptxsim::checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
     return;
   uint8_t *written = allocation.shadow + (address - allocation.begin);
   if (mode != AccessMode::Write && launch.tools & InitCheck &&
-      !allWritten(written, bytes))
+      !readsWritten(inst, written, bytes))
     uninitialised(warp, inst, lane, address, bytes, Space::Global, "global");
   if (mode != AccessMode::Read)
     memset(written, 1, bytes);

@@ -9,6 +9,8 @@
 #include "Proxy.h"
 #include "State.h"
 
+#include <map>
+
 namespace ptxsim {
 
 struct PendingCopy;
@@ -25,16 +27,33 @@ struct SharedReads {
   bool strong = false;
 };
 
+struct SharedWrite {
+  /// 0: none.
+  uint32_t epoch = 0;
+  uint32_t pc = 0;
+  /// Counted through the cluster.
+  uint16_t thread = 0;
+};
+
 /// The last accesses to a word (or byte) of shared memory.
 struct RaceCell {
-  uint32_t writeEpoch = 0, writePc = 0;
-  /// Counted through the cluster.
-  uint16_t writeThread = 0;
-  bool writeStrong = false;
-  /// The reads since: the first that nothing orders, and where there are more a
-  /// list of SharedShadow's, by its index and one.
+  /// The last weak write, and the last strong one since.
+  SharedWrite weak, strong;
+  /// The reads since the weak write, strong ones since the strong write: the
+  /// first that nothing orders, and where there are more a list of
+  /// SharedShadow's, by its index and one.
   uint32_t moreReads = 0;
   SharedReads reads;
+};
+
+/// The last collectives of a warp by their lanes, and the epochs they ended.
+/// What a lane has read before one is in its registers, so that others may
+/// overwrite it behind; what it has written orders none of them.
+struct WarpExchanges {
+  struct Exchange {
+    uint32_t lanes = 0, epoch = 0;
+  };
+  Exchange last[4];
 };
 
 /// What is known of a block's shared memory.
@@ -49,11 +68,20 @@ struct SharedShadow {
   /// Per 4-byte word; a word accessed in parts uses its byte cells.
   std::vector<RaceCell> words, bytes;
   std::vector<uint8_t> split;
+  /// Some thread of another block has accessed it.
+  bool usedByOthers = false;
+  /// Per warp: the lanes that have gone around an aligned barrier where others
+  /// of the warp wait.
+  std::vector<uint32_t> aroundBarrier;
+  /// The instructions that may come behind an aligned barrier, where that has
+  /// been asked for.
+  std::map<uint32_t, std::vector<bool>> behindBarrier;
   /// What cells refer to, and which of these none does.
   std::vector<std::vector<SharedReads>> moreReads;
   std::vector<uint32_t> unusedReads;
   /// Per warp; empty without the race check.
   std::vector<WarpClock> clocks;
+  std::vector<WarpExchanges> exchanges;
   /// Per warp group: of what its wgmma read.
   std::vector<uint32_t> groupEpochs;
   ProxyShadow proxy;
@@ -118,6 +146,12 @@ void checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
 /// reported, what it writes is noted. `mask` are the lanes that come here,
 /// `active` those that execute it (RegisterChecks.cpp).
 void checkRegisters(Warp &warp, uint32_t pc, uint32_t mask, uint32_t active);
+/// Before an instruction: accesses to registers of a wgmma that has not been
+/// waited for are reported (Wgmma.cpp).
+void checkProductRegisters(Warp &warp, uint32_t pc, unsigned lane);
+/// After a shfl: what a lane has taken is as written as it was at its source.
+void exchangeWritten(Warp &warp, const Inst &inst, uint32_t mask,
+                     const uint8_t *sources);
 /// After a store: memory holds what its registers held, be that nothing.
 void spreadUnwritten(Warp &warp, const Inst &inst, uint32_t mask,
                      const uint64_t *addresses);
@@ -131,6 +165,12 @@ uint8_t *writtenBytes(Warp &warp, unsigned lane, uint64_t address,
 void prepareShadow(Block &block);
 /// Prepares a block's shadow for a new run.
 void resetShadow(Block &block);
+
+/// Lanes have executed a collective together (Race.cpp).
+void exchangeLanes(Warp &warp, uint32_t lanes);
+/// Lanes of a warp come to an aligned barrier while others are elsewhere
+/// (Barriers.cpp).
+void noteDivergentBarrier(Warp &warp, uint32_t pc);
 
 // Outstanding copies: reads of what they will write are reported.
 void markPending(const PendingCopy &copy);
@@ -146,6 +186,11 @@ inline bool isStrong(const Warp &warp, const Inst &inst, AccessMode mode) {
   return mode == AccessMode::Atomic ||
          (!warp.asynchronous && inst.flags & AccessStrong);
 }
+/// Strong accesses race where they are of different sizes: they overlap, but
+/// not completely. Nothing is known of size 0.
+inline bool haveSameSize(const Inst &a, const Inst &b) {
+  return a.size == b.size || !a.size || !b.size;
+}
 void raceShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                 uint32_t offset, unsigned bytes, AccessMode mode);
 /// The cells of an allocation, null if it has none yet.
@@ -154,6 +199,9 @@ void *raceCells(Warp &warp, const Allocation &allocation);
 /// there must be ordered before.
 void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                  uint32_t offset, unsigned bytes);
+/// A block of a cluster has exited: accesses of others to its shared memory
+/// must have been ordered before.
+void raceAtExit(Block &block);
 /// What a lane has waited for: a write of its own.
 void raceWaited(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                 uint32_t offset, unsigned bytes);

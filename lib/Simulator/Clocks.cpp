@@ -61,6 +61,7 @@ void ptxsim::prepareClocks(Block &block) {
   block.shadow->groupEpochs.assign(groupsInBlock(*block.launch), 1);
   std::vector<WarpClock> &clocks = block.shadow->clocks;
   clocks.resize(block.warps.size());
+  block.shadow->exchanges.resize(block.warps.size());
   for (Warp &warp : block.warps) {
     warp.clock = &clocks[warp.index];
     warp.clock->seen.reset(clockSize(block));
@@ -71,6 +72,7 @@ void ptxsim::resetClocks(Cluster &cluster) {
   if (!cluster.blocks[0].warps[0].clock)
     return;
   cluster.places.clear();
+  cluster.barrierInits.clear();
   cluster.clusterReleased.reset(0);
   for (Block &block : cluster.blocks) {
     for (uint32_t &epoch : block.shadow->groupEpochs)

@@ -2,6 +2,7 @@
 //
 // Exchanges between the lanes of a warp. The executor has gathered the lanes of
 // the member mask: a handler's mask is one complete member set.
+#include "Checks.h"
 #include "Decoder.h"
 #include "FloatFormats.h"
 #include "Handlers.h"
@@ -24,6 +25,7 @@ void ptxsim::shflHandler(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *a = w.reg<uint32_t>(i.a), *b = w.reg<uint32_t>(i.b),
                  *c = w.reg<uint32_t>(i.c);
   uint32_t result[32], valid = 0;
+  uint8_t sources[32];
   for (uint32_t m = mask; m; m &= m - 1) {
     int lane = __builtin_ctz(m);
     int clamp = int(c[lane] & 31), segment = int(c[lane] >> 8 & 31);
@@ -53,6 +55,7 @@ void ptxsim::shflHandler(Warp &w, const Inst &i, uint32_t mask) {
       source = lane;
     valid |= uint32_t(inRange) << lane;
     result[lane] = a[source & 31];
+    sources[lane] = uint8_t(source & 31);
     if (!(mask >> (source & 31) & 1) && w.block->launch->tools & SyncCheck)
       report(w, i, unsigned(lane), SyncCheck, "inactive-source",
              "shfl reads lane " + std::to_string(source & 31) +
@@ -61,6 +64,8 @@ void ptxsim::shflHandler(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [=, &result](unsigned l) { d[l] = result[l]; });
   if (i.numOperands)
     w.setPred(w.operands[i.operands].slot, valid, mask);
+  if (!w.block->launch->program->registerEvents.empty())
+    exchangeWritten(w, i, mask, sources);
 }
 
 void ptxsim::voteHandler(Warp &w, const Inst &i, uint32_t mask) {
@@ -204,7 +209,8 @@ void decodeShfl(Statement &s) {
   s.inst.dst = s.dst(pair ? result.elements[0] : result, Type::B32);
   if (pair)
     s.addOperand(s.dstPred(result.elements[1]), 0);
-  s.inst.a = s.src(1, Type::B32);
+  s.inst.a = s.copied([&] { return s.src(1, Type::B32); });
+  s.use.moveKind = MoveKind::Exchange;
   s.inst.b = s.src(2, Type::B32);
   s.inst.c = s.src(3, Type::B32);
   s.emitCollective(InstClass::Shuffle, shflHandler, s.operand(4),

@@ -523,7 +523,7 @@ void decodeWgmma(Statement &s) {
   s.inst.imm = int64_t(groups & 0xff);
   if (what == 2)
     s.inst.flow = Flow::MayYield;
-  s.emit(InstClass::Matrix, what == 0   ? nothingHandler
+  s.emit(InstClass::Matrix, what == 0   ? wgmmaFenceHandler
                             : what == 1 ? wgmmaCommitHandler
                                         : wgmmaWaitHandler);
 }

@@ -250,6 +250,7 @@ void decodeAtomic(Statement &s, bool isRed) {
     s.builder.swapAddresses.insert({s.inst.space, s.inst.a, s.inst.imm});
   }
   s.inst.flags |= uint8_t(AccessStrong | (cluster ? AccessCluster : 0));
+  s.inst.size = uint8_t(sizeOf(type) / typeInfo(type).lanes);
   if (space != Space::Shared) {
     // Integer reductions give the same in any order.
     bool commutes = discards && !isFloat(type) && (op <= AtomicOp::Xor);

@@ -31,16 +31,23 @@ struct SlotInfo {
   bool isShared = false;
 };
 
+/// What a copy of several registers is made of: all of them, one of another
+/// lane's, or one of two by a predicate.
+enum class MoveKind : uint8_t { Merge, Exchange, Select };
+
 /// The registers a statement reads and writes, by their numbers in the
 /// function.
 struct RegisterUse {
   /// First instruction of the statement.
   uint32_t pc = 0;
   std::vector<uint32_t> reads, writes;
-  /// Read, but only to be copied: by a mov, a prmt, or a store, which has one
-  /// entry an element, noSlot where that is no register.
+  /// Read, but only to be copied: by a mov, a prmt, a shfl, a selp, or a store,
+  /// which has one entry an element, noSlot where that is no register.
   std::vector<uint32_t> copies;
+  MoveKind moveKind = MoveKind::Merge;
   int32_t guard = -1;
+
+  void select(const ast::Statement &selp);
 };
 
 /// Lays out one function's registers and variables.
@@ -108,6 +115,8 @@ private:
   void markGuesses();
   /// Adds what has to be watched of a function's registers (RegisterInit.cpp).
   void trackRegisters(FunctionFrame &frame, uint32_t begin);
+  /// Notes what accesses the registers of wgmmas (WgmmaRegisters.cpp).
+  void trackProducts();
   void layoutShared();
   /// Makes the functions' frames, and says which live on the stack.
   void layoutFrames();

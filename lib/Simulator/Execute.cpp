@@ -103,7 +103,8 @@ public:
   TurnEnd run() {
     bool counting = warp.block->launch->options->counters;
     bool tracing = bool(warp.block->launch->options->trace);
-    bool observed = counting || tracing || !program.registerEvents.empty();
+    bool observed = counting || tracing || !program.registerEvents.empty() ||
+                    !program.productEvents.empty();
     worker.issuedInTurn = &issued;
     TurnEnd end = observed ? loop<true>() : loop<false>();
     worker.issuedInTurn = nullptr;
@@ -149,6 +150,8 @@ void Turn::observe(const Inst &inst, uint32_t pc, uint32_t mask,
   }
   if (!program.registerEvents.empty())
     checkRegisters(warp, pc, mask, active);
+  if (!program.productEvents.empty() && active)
+    checkProductRegisters(warp, pc, unsigned(__builtin_ctz(active)));
   if (warp.block->launch->options->trace)
     traceInstruction(warp, inst, active);
 }
@@ -336,6 +339,8 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
     putGroup(warp, pc + 1, mask & ~active);
     // The code of the other lanes may lie behind the barrier and lead to it.
     if (inst.flags & BarrierAligned && isReady(warp)) {
+      if (warp.block->launch->tools & SyncCheck)
+        noteDivergentBarrier(warp, pc);
       putGroup(warp, pc, active, LaneGroup::AtCollective);
       return false;
     }
@@ -398,6 +403,8 @@ void Turn::forMemberSets(const Inst &inst, const uint32_t *members,
 }
 
 /// Each set of lanes with the same member mask executes when all of it is here.
+/// What they have written is not ordered by it: of these instructions only
+/// bar.warp.sync does that.
 void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
   const uint32_t *members =
       warp.reg<uint32_t>(warp.operands[inst.operands + inst.numOperands].slot);
@@ -408,7 +415,8 @@ void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
       return;
     }
     inst.fn(warp, inst, here);
-    warp.meet(here);
+    if (warp.clock)
+      exchangeLanes(warp, here);
     done |= here;
   });
   putGroup(warp, pc + 1, done);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An access is compared with the last write of another block to the same place,
-// a write with the reads since, too: both must be strong in a scope that has
-// both blocks, or the first must have happened before the second (Clocks.cpp).
-// A strong write that the block has itself read by a strong access, or written
-// over, happened before what follows there. Two writes of the same value are
-// let pass; such a write is compared with no reads, and drops none.
+// An access is compared with the last writes of another block to the same
+// place, a weak one and a strong one, a write with the reads since, too: both
+// must be strong, of one size, in a scope that has both blocks, or the first
+// must have happened before the second (Clocks.cpp). A strong write says
+// nothing about the weak accesses before it: they stay beside it. A strong
+// write that the block has itself read by a strong access, or written over,
+// happened before what follows there. Two writes of the same value are let
+// pass; such a write is compared with no reads, and drops none.
 #include "GlobalRaces.h"
 #include "Checks.h"
 #include "Clocks.h"
+#include "PendingSources.h"
 
 #include <algorithm>
 
@@ -18,6 +21,8 @@ using namespace ptxsim;
 /// invent one.
 static constexpr size_t maxSegments = size_t(1) << 24;
 static constexpr size_t maxSets = size_t(1) << 20;
+/// From here on, of a block one reader is kept.
+static constexpr size_t maxBlockSets = maxSets / 4;
 /// More than one access adds.
 static constexpr size_t spareSets = size_t(1) << 16;
 /// From here on any block may have observed any write.
@@ -35,16 +40,21 @@ static unsigned strengthOf(const Warp &warp, const Inst &inst,
 GlobalRaces::GlobalRaces(bool byByte)
     : unit(byByte ? 1 : 4), segments(1), addedReaders(numAddedReaders) {}
 
+void GlobalRaces::unmap(Shadow &shadow) {
+  unmapMemory(shadow.cells, shadow.units * sizeof(Cell));
+  unmapMemory(shadow.strong, shadow.units * sizeof(Access));
+}
+
 GlobalRaces::~GlobalRaces() {
   for (auto &entry : shadows)
-    unmapMemory(entry.second.cells, entry.second.bytes);
+    unmap(entry.second);
 }
 
 void GlobalRaces::forget(const Allocation &allocation) {
   auto it = shadows.find(&allocation);
   if (it == shadows.end())
     return;
-  unmapMemory(it->second.cells, it->second.bytes);
+  unmap(it->second);
   shadows.erase(it);
   lastAllocation = nullptr;
   lastCells = nullptr;
@@ -52,7 +62,7 @@ void GlobalRaces::forget(const Allocation &allocation) {
 
 void GlobalRaces::restart() {
   for (auto &entry : shadows)
-    clearMemory(entry.second.cells, entry.second.bytes);
+    clearMemory(entry.second.cells, entry.second.units * sizeof(Cell));
   segments.resize(1);
   lastBlock = ~0u;
   lastAsync = nullptr;
@@ -109,17 +119,47 @@ bool GlobalRaces::isOrdered(const Warp &warp, unsigned lane,
                                       other, segment.epoch);
 }
 
+bool GlobalRaces::haveSameSize(const Warp &warp, Access a, Access b) {
+  const std::vector<Inst> &code = warp.block->launch->program->code;
+  return ptxsim::haveSameSize(code[pcOf(a)], code[pcOf(b)]);
+}
+
 bool GlobalRaces::bothStrong(const Warp &warp, Access now,
                              Access before) const {
   unsigned scope = std::min(strengthOf(now), strengthOf(before));
-  return scope == DeviceScope ||
-         (scope == ClusterScope && segments[before.segment].cluster ==
-                                       uint32_t(warp.block->cluster->number));
+  return (scope == DeviceScope ||
+          (scope == ClusterScope &&
+           segments[before.segment].cluster ==
+               uint32_t(warp.block->cluster->number))) &&
+         haveSameSize(warp, now, before);
 }
 
 std::optional<GlobalRaces::Clash>
-GlobalRaces::visit(Cell &cell, const Warp &warp, unsigned lane, Access now,
+GlobalRaces::visit(size_t index, const Warp &warp, unsigned lane, Access now,
                    bool isRead, bool sameValue) {
+  Cell &cell = lastCells[index];
+  const bool isStrong = strengthOf(now) == DeviceScope;
+  const bool hasStrong = cell.writer.segment & strongFollows;
+  const Access writer{cell.writer.segment & ~strongFollows, cell.writer.site};
+  const Access strong = hasStrong ? lastStrong[index] : Access{0, 0};
+  // Most atomics come after others.
+  if (!isRead && isStrong && hasStrong && !cell.reader.segment &&
+      isOwn(writer.segment) && haveSameSize(warp, now, strong)) {
+    lastStrong[index] = now;
+    return std::nullopt;
+  }
+  auto recordWrite = [&] {
+    if (isStrong) {
+      cell.writer.segment |= strongFollows;
+      lastStrong[index] = now;
+    } else {
+      cell.writer = now;
+    }
+  };
+  if (!isRead && sameValue) {
+    recordWrite();
+    return std::nullopt;
+  }
   auto races = [&](Access before) {
     return !isOwn(before.segment) && !bothStrong(warp, now, before) &&
            !isOrdered(warp, lane, before);
@@ -134,27 +174,19 @@ GlobalRaces::visit(Cell &cell, const Warp &warp, unsigned lane, Access now,
     return it == observed.end() ? observed.size() >= maxObserved
                                 : it->second == before;
   };
-  // Most atomics come after others.
-  if (!isRead && !cell.reader.segment &&
-      std::min(strengthOf(now), strengthOf(cell.writer)) == DeviceScope) {
-    cell.writer = now;
-    return std::nullopt;
-  }
-  if (!isRead && sameValue) {
-    cell.writer = now;
-    return std::nullopt;
-  }
   std::optional<Clash> clash;
-  if (races(cell.writer) && !hasObserved(cell.writer))
-    clash = Clash{cell.writer, /*hasWritten=*/true};
+  for (Access before : {writer, strong})
+    if (!clash && races(before) && !hasObserved(before))
+      clash = Clash{before, /*hasWritten=*/true};
   if (isRead) {
     // What it reads so, its block has observed.
+    Access last = hasStrong ? strong : writer;
     const Program &program = *warp.block->launch->program;
-    if (!isOwn(cell.writer.segment) && strengthOf(now) != BlockScope &&
-        bothStrong(warp, now, cell.writer) &&
-        !isOrdered(warp, lane, cell.writer) && observed.size() < maxObserved &&
+    if (!isOwn(last.segment) && strengthOf(now) != BlockScope &&
+        bothStrong(warp, now, last) && !isOrdered(warp, lane, last) &&
+        observed.size() < maxObserved &&
         !(program.code[pcOf(now)].flags & AccessGuess))
-      observed[observation()] = cell.writer;
+      observed[observation()] = last;
     addReader(cell.reader, warp, lane, now);
     return clash;
   }
@@ -164,7 +196,8 @@ GlobalRaces::visit(Cell &cell, const Warp &warp, unsigned lane, Access now,
       if (races(readers.readers[k]))
         clash = Clash{readers.readers[k], /*hasWritten=*/false};
   }
-  cell = {now, {0, 0}};
+  cell.reader = isStrong ? weakerReaders(cell.reader) : Access{0, 0};
+  recordWrite();
   return clash;
 }
 
@@ -177,6 +210,20 @@ GlobalRaces::ReadSet GlobalRaces::readersOf(Access reader) const {
   ReadSet one;
   one.readers[one.count++] = reader;
   return one;
+}
+
+GlobalRaces::Access GlobalRaces::weakerReaders(Access reader) {
+  if (!(reader.segment & isSet))
+    return strengthOf(reader) == DeviceScope ? Access{0, 0} : reader;
+  ReadSet readers = sets[reader.segment & ~isSet];
+  unsigned kept = 0;
+  for (unsigned k = 0; k < readers.count; ++k)
+    if (strengthOf(readers.readers[k]) != DeviceScope)
+      readers.readers[kept++] = readers.readers[k];
+  if (kept == readers.count)
+    return reader;
+  readers.count = kept;
+  return kept ? setOf(readers, {0, 0}) : Access{0, 0};
 }
 
 /// Sets are shared by the cells that have the same.
@@ -201,6 +248,17 @@ GlobalRaces::Access GlobalRaces::setOf(const ReadSet &readers,
   return {isSet | it->second, 0};
 }
 
+/// Whether a read stands for one of its own block before it: of its warp, or
+/// ordered.
+bool GlobalRaces::isReplaced(const Warp &warp, unsigned lane,
+                             Access before) const {
+  const Segment &segment = segments[before.segment];
+  return segment.warp == warpInCluster(warp) ||
+         ptxsim::isOrdered(warp, lane,
+                           uint16_t(segment.warp * 32 + laneOf(before)),
+                           segment.epoch);
+}
+
 void GlobalRaces::addReader(Access &reader, const Warp &warp, unsigned lane,
                             Access added) {
   if (reader.segment == 0) {
@@ -216,20 +274,26 @@ void GlobalRaces::addReader(Access &reader, const Warp &warp, unsigned lane,
   }
   // What is ordered behind the new one is ordered behind those that it is
   // itself ordered behind, but a strong read says nothing about what a weak one
-  // races with. Of its own block one of each strength is kept, whether or not
-  // the new one is ordered behind it: that may hide a race.
+  // races with. Of its own warp one of each strength is kept, and of few warps
+  // of its block, whether or not the new one is ordered behind: that may hide a
+  // race.
   ReadSet readers = readersOf(reader);
-  unsigned kept = 0;
-  for (unsigned k = 0; k < readers.count; ++k) {
+  unsigned kept = 0, ofBlock = 0;
+  const unsigned mostOfBlock =
+      sets.size() < maxBlockSets ? maxReadersOfBlock : 1;
+  for (unsigned k = readers.count; k-- > 0;) {
     Access before = readers.readers[k];
     bool isOfBlock =
         segments[before.segment].block == uint32_t(warp.block->linear);
-    bool replaces = isOfBlock ? strengthOf(before) == strengthOf(added)
-                              : strengthOf(before) >= strengthOf(added) &&
-                                    isOrdered(warp, lane, before);
-    if (!replaces)
-      readers.readers[kept++] = before;
+    bool isBefore = isOfBlock ? isReplaced(warp, lane, before)
+                              : isOrdered(warp, lane, before);
+    bool isStronger = strengthOf(before) >= strengthOf(added);
+    if (isStronger && (isBefore || (isOfBlock && ++ofBlock >= mostOfBlock)))
+      readers.readers[k].segment = 0;
   }
+  for (unsigned k = 0; k < readers.count; ++k)
+    if (readers.readers[k].segment)
+      readers.readers[kept++] = readers.readers[k];
   readers.count = kept;
   Access before = reader;
   if (kept < maxReaders) {
@@ -264,17 +328,20 @@ bool GlobalRaces::useCells(Warp &warp, const Allocation &allocation) {
   auto [it, isNew] = shadows.try_emplace(&allocation);
   Shadow &shadow = it->second;
   if (isNew) {
-    uint64_t units = (allocation.end - allocation.begin) / unit + 2;
-    shadow.bytes = size_t(units * sizeof(Cell));
-    shadow.cells = static_cast<Cell *>(mapMemory(shadow.bytes));
+    shadow.units = size_t((allocation.end - allocation.begin) / unit + 2);
+    shadow.cells = static_cast<Cell *>(mapMemory(shadow.units * sizeof(Cell)));
+    shadow.strong =
+        static_cast<Access *>(mapMemory(shadow.units * sizeof(Access)));
   }
-  if (!shadow.cells) {
+  if (!shadow.cells || !shadow.strong) {
+    unmap(shadow);
     shadows.erase(it);
     warp.worker->fail(warp, "out of memory for the race check");
     return false;
   }
   lastAllocation = &allocation;
   lastCells = shadow.cells;
+  lastStrong = shadow.strong;
   return true;
 }
 
@@ -309,7 +376,7 @@ void GlobalRaces::access(Warp &warp, const Inst &inst, unsigned lane,
   uint64_t last = (address + bytes - 1 - allocation.begin) / unit;
   for (uint64_t k = first; k <= last; ++k) {
     std::optional<Clash> clash =
-        visit(lastCells[k], warp, lane, now, isRead, same);
+        visit(size_t(k), warp, lane, now, isRead, same);
     if (!clash)
       continue;
     Access other = clash->access;
@@ -361,7 +428,11 @@ bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
     for (unsigned k = 0; k < count; ++k) {
       if (!isRead)
         cell[k] = {now, {0, 0}};
-      else if (isOwn(cell[k].reader.segment))
+      else if (cell[k].reader.segment == 0 ||
+               cell[k].reader.segment == segment ||
+               (isOwn(cell[k].reader.segment) &&
+                (sets.size() >= maxBlockSets ||
+                 isReplaced(warp, lane, cell[k].reader))))
         cell[k].reader = now;
       else
         addReader(cell[k].reader, warp, lane, now);
@@ -372,9 +443,70 @@ bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
   return true;
 }
 
+bool GlobalRaces::passAtomics(Warp &warp, const Inst &inst, uint32_t mask,
+                              const uint64_t *addresses, unsigned bytes) {
+  const AccessRange &range = warp.ranges[inst.operands];
+  // The allocation's strong writes are at hand with its cells.
+  if (!range.cells || range.cells != lastCells ||
+      ::strengthOf(warp, inst, AccessMode::Atomic) != DeviceScope)
+    return false;
+  // First of all: it may be another block's turn.
+  uint32_t segment = segmentOf(warp);
+  const std::vector<Inst> &code = warp.block->launch->program->code;
+  uint32_t pc = uint32_t(&inst - code.data());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint64_t offset = addresses[__builtin_ctz(m)] - range.begin;
+    for (uint64_t k = offset / unit; k <= (offset + bytes - 1) / unit; ++k) {
+      const Cell &cell = lastCells[k];
+      if (cell.reader.segment || !isOwn(cell.writer.segment & ~strongFollows))
+        return false;
+      if (cell.writer.segment & strongFollows && pcOf(lastStrong[k]) != pc &&
+          !ptxsim::haveSameSize(inst, code[pcOf(lastStrong[k])]))
+        return false;
+    }
+  }
+  warp.clock->touched |= mask;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = unsigned(__builtin_ctz(m));
+    uint64_t offset = addresses[lane] - range.begin;
+    for (uint64_t k = offset / unit; k <= (offset + bytes - 1) / unit; ++k) {
+      lastCells[k].writer.segment |= strongFollows;
+      lastStrong[k] = accessBy(segment, pc, lane, DeviceScope);
+    }
+    if (range.written)
+      memset(range.written + offset, 1, bytes);
+  }
+  return true;
+}
+
 void *ptxsim::raceCells(Warp &warp, const Allocation &allocation) {
   const GlobalRaces *races = warp.block->launch->globalRaces.get();
   return races ? races->cellsOf(allocation) : nullptr;
+}
+
+bool ptxsim::passesAtomicChecks(Warp &warp, const Inst &inst, uint32_t mask,
+                                const uint64_t *addresses, unsigned bytes) {
+  const Launch &launch = *warp.block->launch;
+  const AccessRange &range = warp.ranges[inst.operands];
+  GlobalRaces *races = launch.globalRaces.get();
+  if (range.end - range.begin < bytes || range.begin > range.end || !races ||
+      launch.globalProxy || !launch.pendingSources->empty())
+    return false;
+  // What is passed on or observed goes the general way.
+  if (inst.flags & AccessRelease || !races->places.empty() ||
+      !warp.block->cluster->places.empty())
+    return false;
+  uint64_t last = range.end - range.begin - bytes;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = unsigned(__builtin_ctz(m));
+    uint64_t offset = addresses[lane] - range.begin;
+    if (offset > last || addresses[lane] % bytes ||
+        warp.clock->fenced[BlockScope][lane] ||
+        (range.written && launch.tools & InitCheck &&
+         !allWritten(range.written + offset, bytes)))
+      return false;
+  }
+  return races->passAtomics(warp, inst, mask, addresses, bytes);
 }
 
 bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
@@ -385,7 +517,9 @@ bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
   bool isRead = mode == AccessMode::Read;
   bool tracksRegisters = !isRead && !launch.program->registerEvents.empty();
   if (inst.flags & AccessStrong || launch.options->counters ||
-      tracksRegisters || (launch.globalProxy && !isRead))
+      tracksRegisters ||
+      (!isRead && (launch.globalProxy ||
+                   (launch.pendingSources && !launch.pendingSources->empty()))))
     return false;
   bool initialised = isRead && range.written && launch.tools & InitCheck;
   GlobalRaces *races = launch.globalRaces.get();

@@ -35,6 +35,9 @@ public:
   bool passesFor(Warp &warp, const Inst &inst, uint32_t mask,
                  const uint64_t *addresses, uint64_t disp, bool isRead,
                  bool initialised);
+  /// passesAtomicChecks for lanes that lie in the instruction's range.
+  bool passAtomics(Warp &warp, const Inst &inst, uint32_t mask,
+                   const uint64_t *addresses, unsigned bytes);
 
   /// What is released to the device.
   PlaceTable<GridPlace> places;
@@ -59,13 +62,15 @@ private:
     Access access;
     bool hasWritten;
   };
-  /// The last write, and the reads since: one, or a set of `isSet`.
+  /// The last write that is not strong to the device, with `strongFollows` if
+  /// one that is came behind it; and the reads since, of which a strong write
+  /// leaves the weaker ones: one, or a set of `isSet`.
   struct Cell {
     Access writer, reader;
   };
-  static constexpr uint32_t isSet = 0x80000000;
+  static constexpr uint32_t isSet = 0x80000000, strongFollows = 0x80000000;
   /// More readers that nothing orders are not kept.
-  static constexpr unsigned maxReaders = 12;
+  static constexpr unsigned maxReaders = 12, maxReadersOfBlock = 4;
   struct ReadSet {
     unsigned count = 0;
     Access readers[maxReaders];
@@ -75,9 +80,12 @@ private:
     }
   };
   struct Shadow {
-    Cell *cells;
-    size_t bytes;
+    Cell *cells = nullptr;
+    /// Per cell: the strong write that follows.
+    Access *strong = nullptr;
+    size_t units = 0;
   };
+  static void unmap(Shadow &shadow);
   struct AddedReader {
     Access to{0, 0}, added{0, 0}, result{0, 0};
   };
@@ -98,12 +106,16 @@ private:
   bool useCells(Warp &warp, const Allocation &allocation);
   bool isOrdered(const Warp &warp, unsigned lane, Access before) const;
   bool bothStrong(const Warp &warp, Access now, Access before) const;
+  static bool haveSameSize(const Warp &warp, Access a, Access b);
   /// Compares and records; gives an access that races.
-  std::optional<Clash> visit(Cell &cell, const Warp &warp, unsigned lane,
+  std::optional<Clash> visit(size_t index, const Warp &warp, unsigned lane,
                              Access now, bool isRead, bool sameValue);
+  bool isReplaced(const Warp &warp, unsigned lane, Access before) const;
   void addReader(Access &reader, const Warp &warp, unsigned lane, Access added);
   /// The set of what reads a cell, be it one.
   ReadSet readersOf(Access reader) const;
+  /// Those that are not strong to the device.
+  Access weakerReaders(Access reader);
   Access setOf(const ReadSet &readers, Access otherwise);
   void restart();
 
@@ -112,6 +124,7 @@ private:
   /// The shadow of the last access.
   const Allocation *lastAllocation = nullptr;
   Cell *lastCells = nullptr;
+  Access *lastStrong = nullptr;
 
   std::vector<Segment> segments;
   uint32_t lastBlock = ~0u, firstOfBlock = 1;
@@ -137,6 +150,10 @@ private:
   std::unordered_map<uint64_t, uint32_t> setsByHash;
   std::vector<AddedReader> addedReaders;
 };
+
+/// The checks of an atomic, as passesChecks, whose lanes may lie elsewhere.
+bool passesAtomicChecks(Warp &warp, const Inst &inst, uint32_t mask,
+                        const uint64_t *addresses, unsigned bytes);
 
 } // namespace ptxsim
 

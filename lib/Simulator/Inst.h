@@ -76,6 +76,8 @@ struct alignas(64) Inst {
   /// InstClass.
   uint8_t instClass = 0;
   uint8_t op = 0;
+  /// Of a load, a bit a byte: those that are used; 0: all.
+  uint32_t usedBytes = 0;
 };
 static_assert(sizeof(Inst) == 64, "one cache line");
 

@@ -4,6 +4,7 @@
 #include "Checks.h"
 #include "Collect.h"
 #include "DeviceImpl.h"
+#include "PendingSources.h"
 #include "State.h"
 
 #include <algorithm>
@@ -220,6 +221,7 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
                                 std::to_string(program->localBytes) +
                                 " bytes a thread is too much"));
 
+  device.memory.reviseHostMemory();
   bool hasGridBarrier = false;
   for (const Program::SpecialSlot &slot : program->specials)
     hasGridBarrier |= slot.special == Special::GridWorkspaceLow;
@@ -235,8 +237,10 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
 
   unsigned threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
-  if (options.tools & RaceCheck)
+  if (options.tools & RaceCheck) {
     launch.globalRaces = std::make_unique<GlobalRaces>(program->accessesBytes);
+    launch.pendingSources = std::make_unique<PendingSources>();
+  }
   if (options.tools & SyncCheck && program->asyncReadsGlobal &&
       program->writesGlobal)
     launch.globalProxy = std::make_unique<GlobalProxy>();

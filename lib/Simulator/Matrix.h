@@ -157,6 +157,7 @@ enum : uint8_t {
   WgmmaTransposeB = 16
 };
 void wgmmaHandler(Warp &, const Inst &, uint32_t);
+void wgmmaFenceHandler(Warp &, const Inst &, uint32_t);
 void wgmmaCommitHandler(Warp &, const Inst &, uint32_t);
 void wgmmaWaitHandler(Warp &, const Inst &, uint32_t);
 

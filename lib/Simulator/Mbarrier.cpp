@@ -64,7 +64,63 @@ uint64_t token(const Barrier &barrier) {
   return bits;
 }
 
+void noteInit(Warp &warp, const Inst &inst, unsigned lane, uint64_t address) {
+  if (!warp.clock)
+    return;
+  warp.clock->touched |= 1u << lane;
+  warp.block->cluster->barrierInits[address] = {
+      uint16_t(warpInCluster(warp) * 32 + lane), warp.clock->epoch,
+      uint32_t(&inst - warp.block->launch->program->code.data()), false};
+}
+
 } // namespace
+
+void ptxsim::checkInitOrder(Warp &warp, const Inst &inst, unsigned lane,
+                            uint64_t address) {
+  if (!warp.clock)
+    return;
+  const Cluster &cluster = *warp.block->cluster;
+  auto it = cluster.barrierInits.find(address);
+  if (it == cluster.barrierInits.end() ||
+      isOrdered(warp, lane, it->second.thread, it->second.epoch))
+    return;
+  Report *report = addFinding(warp, inst, lane, RaceCheck, "barrier-init-race");
+  if (!report)
+    return;
+  const Launch &launch = *warp.block->launch;
+  uint32_t perBlock = launch.warpsPerBlock * 32;
+  const Block &other = cluster.blocks[it->second.thread / perBlock];
+  setOther(*report, launch, other.index, it->second.thread % perBlock,
+           it->second.pc);
+  report->message = "use of an mbarrier races with its initialisation by "
+                    "thread " +
+                    triple(report->other.thread);
+  if (&other != warp.block)
+    report->message += " of block " + triple(other.index);
+  report->hasAddress = true;
+  report->address = address;
+  report->nearest = describeAddress(warp, lane, address, Space::Shared);
+}
+
+void ptxsim::fenceInits(Warp &warp, unsigned lane) {
+  if (!warp.clock)
+    return;
+  uint16_t thread = uint16_t(warpInCluster(warp) * 32 + lane);
+  for (auto &entry : warp.block->cluster->barrierInits)
+    entry.second.isFenced |= entry.second.thread == thread;
+}
+
+void ptxsim::passOnInits(Warp &warp, uint32_t lanes) {
+  if (!warp.clock)
+    return;
+  auto &inits = warp.block->cluster->barrierInits;
+  for (auto it = inits.begin(); it != inits.end();) {
+    const BarrierInit &init = it->second;
+    bool isKnown = init.isFenced && init.thread / 32u == warpInCluster(warp) &&
+                   lanes >> init.thread % 32u & 1;
+    it = isKnown ? inits.erase(it) : std::next(it);
+  }
+}
 
 void ptxsim::completeTransaction(Warp &warp, const Inst &inst, unsigned lane,
                                  uint64_t address, uint32_t bytes) {
@@ -135,14 +191,17 @@ void ptxsim::mbarrierHandler(Warp &w, const Inst &i, uint32_t mask) {
       barrier.bytes = 0;
       memcpy(place, &barrier, 8);
       noteBarrierInit(w, l, address);
+      noteInit(w, i, l, address);
       continue;
     }
+    checkInitOrder(w, i, l, address);
     if (!load(w, i, l, address, barrier, place))
       return;
     uint64_t before = token(barrier);
     switch (i.op) {
     case MbarrierInval:
       memset(place, 0, 8);
+      w.block->cluster->barrierInits.erase(address);
       continue;
     case MbarrierExpectTx:
       barrier.bytes += value;
@@ -203,6 +262,7 @@ void ptxsim::mbarrierWaitHandler(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
     uint64_t address = absoluteShared(*w.block, laneAddress(w, i, l));
+    checkInitOrder(w, i, l, address);
     Barrier barrier;
     char *place;
     if (!load(w, i, l, address, barrier, place))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Memory.h"
+#include "kvcache/Simulator/HostMemory.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -291,9 +292,13 @@ Status MemoryManager::registerHost(void *pointer, uint64_t bytes,
   if (bytes == 0)
     return {};
   uint64_t begin = uint64_t(pointer), end = begin + bytes;
+  auto notMapped = [&] {
+    return Status::error("expected " + std::to_string(bytes) +
+                         " bytes of host memory at " + hex(begin) +
+                         ", got some that is not mapped; was it freed?");
+  };
   if (!pointer || end < begin)
-    return Status::error("cannot register " + std::to_string(bytes) +
-                         " bytes at " + hex(begin));
+    return notMapped();
   if (Allocation *inside = table.find(begin)) {
     if (end <= inside->end) {
       ++inside->references;
@@ -304,6 +309,8 @@ Status MemoryManager::registerHost(void *pointer, uint64_t bytes,
                            " bytes at " + hex(begin) + " runs past " +
                            table.describe(begin));
   }
+  if (!hostAccess(begin, bytes).readable)
+    return notMapped();
   // Views of one buffer overlap; they become one range.
   Allocation a;
   a.begin = begin;
@@ -340,8 +347,25 @@ Status MemoryManager::unregisterHost(void *pointer) {
   return {};
 }
 
+void MemoryManager::reviseHostMemory() {
+  for (auto it = table.live.begin(); it != table.live.end();) {
+    Allocation &a = it->second;
+    HostAccess access;
+    if (a.kind == AllocationKind::Host) {
+      access = hostAccess(a.begin, a.end - a.begin);
+      a.readOnly = !access.writable;
+    }
+    if (access.readable) {
+      ++it;
+      continue;
+    }
+    table.freed[a.begin] = std::move(a);
+    it = table.live.erase(it);
+  }
+}
+
 Status MemoryManager::checkRange(const void *pointer, uint64_t bytes,
-                                 const char *what,
+                                 const char *what, bool isWritten,
                                  const Allocation **allocation) const {
   uint64_t begin = uint64_t(pointer);
   const Allocation *a = table.find(begin);
@@ -355,8 +379,17 @@ Status MemoryManager::checkRange(const void *pointer, uint64_t bytes,
                          " bytes at " + hex(begin) + " runs past the end of '" +
                          a->name + "', which has " +
                          std::to_string(a->end - begin) + " bytes from there");
+  auto checkAccess = [&]() -> Status {
+    HostAccess access = hostAccess(begin, bytes);
+    if (isWritten ? access.writable : access.readable)
+      return {};
+    return Status::error(std::string(what) + " of " + std::to_string(bytes) +
+                         " bytes at " + hex(begin) +
+                         " is memory that the host cannot " +
+                         (isWritten ? "write" : "read"));
+  };
   if (a)
-    return {};
+    return a->kind == AllocationKind::Host ? checkAccess() : Status();
   // Outside of all allocations is the host's own memory, unless it reaches one
   // or lies in what this device has freed or keeps as a red zone.
   auto next = table.live.upper_bound(begin);
@@ -378,15 +411,15 @@ Status MemoryManager::checkRange(const void *pointer, uint64_t bytes,
                                hex(begin) + " is " + table.describe(begin));
       }
   }
-  return {};
+  return checkAccess();
 }
 
 Status MemoryManager::copy(void *dst, const void *src, uint64_t bytes) {
   const Allocation *to = nullptr, *from = nullptr;
-  Status status = checkRange(dst, bytes, "destination", &to);
+  Status status = checkRange(dst, bytes, "destination", true, &to);
   if (!status.ok())
     return status;
-  status = checkRange(src, bytes, "source", &from);
+  status = checkRange(src, bytes, "source", false, &from);
   if (!status.ok() || bytes == 0)
     return status;
   setHostAccess(true);
@@ -410,7 +443,7 @@ Status MemoryManager::fill(void *dst, uint32_t value, unsigned size,
                          " elements is larger than the address space");
   uint64_t bytes = count * size;
   const Allocation *to = nullptr;
-  Status status = checkRange(dst, bytes, "destination", &to);
+  Status status = checkRange(dst, bytes, "destination", true, &to);
   if (!status.ok() || bytes == 0)
     return status;
   if (uint64_t(dst) % size)

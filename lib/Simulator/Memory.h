@@ -69,6 +69,9 @@ public:
   void release(uint64_t address);
   Status registerHost(void *pointer, uint64_t bytes, std::string_view name);
   Status unregisterHost(void *pointer);
+  /// Before a launch: registered memory that the host has given up since counts
+  /// as freed, what can only be read as constant.
+  void reviseHostMemory();
   Status copy(void *dst, const void *src, uint64_t bytes);
   /// Fills `count` elements of `size` bytes.
   Status fill(void *dst, uint32_t value, unsigned size, uint64_t count);
@@ -84,7 +87,7 @@ public:
 
 private:
   Status checkRange(const void *pointer, uint64_t bytes, const char *what,
-                    const Allocation **allocation) const;
+                    bool isWritten, const Allocation **allocation) const;
   /// The beginning of `bytes` between what is live in the heap, 0 if none.
   uint64_t heapRoom(uint64_t bytes) const;
 

@@ -4,6 +4,8 @@
 #include "Parser.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 using namespace ptxsim;
 
@@ -65,12 +67,8 @@ bool Parser::parseBodyItem(ast::Function &function) {
       return parseRegisters(function);
     if (word == "loc")
       return parseLoc();
-    if (word == "pragma") {
-      next();
-      while (peek().kind == TokenKind::String || peek().is(','))
-        next();
-      return expect(';', "after .pragma");
-    }
+    if (word == "pragma")
+      return parsePragma();
     Space space;
     if (word == "shared" || word == "shared::cta")
       space = Space::Shared;
@@ -96,6 +94,21 @@ bool Parser::parseBodyItem(ast::Function &function) {
     return true;
   }
   return parseStatement(function);
+}
+
+/// Pragmas are hints, but for one: what the next instruction loads beside the
+/// bytes that it uses need not be initialised.
+bool Parser::parsePragma() {
+  constexpr std::string_view mask = "used_bytes_mask";
+  next();
+  while (peek().kind == TokenKind::String || peek().is(',')) {
+    std::string_view text = next().text;
+    size_t at = text.find(mask);
+    if (at != std::string_view::npos)
+      usedBytes = uint32_t(std::strtoul(
+          std::string(text.substr(at + mask.size())).c_str(), nullptr, 0));
+  }
+  return expect(';', "after .pragma");
 }
 
 bool Parser::parseTargetList(ast::Function &function, std::string_view name) {
@@ -307,6 +320,7 @@ bool Parser::parseStatement(ast::Function &function) {
     return false;
   const char *begin = first.text.data();
   statement.text = std::string_view(begin, size_t(last.text.data() - begin));
+  statement.usedBytes = std::exchange(usedBytes, 0);
   function.statements.push_back(std::move(statement));
   return true;
 }

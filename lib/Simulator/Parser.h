@@ -81,6 +81,7 @@ private:
   bool parseLocalVariable(ast::Function &function, Space space,
                           bool isExtern = false);
   bool parseLoc();
+  bool parsePragma();
   bool parseTargetList(ast::Function &function, std::string_view name);
   bool parseStatement(ast::Function &function);
   bool parseOperand(ast::Function &function, ast::Operand &operand,
@@ -113,6 +114,8 @@ private:
   bool inBody = false;
   std::vector<Scope> scopes;
   ast::Location location;
+  /// For the next statement.
+  uint32_t usedBytes = 0;
 };
 
 } // namespace ptxsim

@@ -120,10 +120,23 @@ struct RegisterEvent {
   std::vector<uint32_t> reads, guards;
   std::vector<uint32_t> writes;
   std::vector<Move> moves;
+  /// A shfl: as the source of the lane that each takes.
+  std::vector<Move> exchanges;
+  /// A selp: as that of two sources which its predicate takes.
+  std::vector<Move> selects;
   /// Per element of a store, noSlot where it has been written for certain.
   std::vector<uint32_t> stored;
   /// Unknown again: a function has been entered.
   std::vector<uint32_t> clears;
+};
+
+/// An instruction that accesses registers of a wgmma, by their numbers in
+/// Program::productRegisters; those of a wgmma itself in the order of its
+/// operands.
+struct ProductEvent {
+  std::vector<uint32_t> registers;
+  /// It only copies, which compilers move across a wgmma.fence.
+  bool isCopy = false;
 };
 
 struct Program {
@@ -154,6 +167,12 @@ struct Program {
   std::vector<TrackedRegister> trackedRegisters;
   std::vector<RegisterEvent> registerEvents;
   std::vector<uint32_t> eventAt;
+
+  /// The names of registers that wgmmas accumulate in or have A in, and per
+  /// instruction an index of productEvents or noSlot; only where instrumented.
+  std::vector<std::string> productRegisters;
+  std::vector<ProductEvent> productEvents;
+  std::vector<uint32_t> productEventAt;
 
   uint32_t staticSharedBytes = 0;
   /// The kernel asks for the shared memory that the system keeps in a block.

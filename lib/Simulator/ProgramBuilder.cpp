@@ -51,6 +51,8 @@ Result<std::unique_ptr<Program>> ProgramBuilder::build() {
   for (const CallFixup &fixup : callFixups)
     program->code[fixup.inst].target = fixup.callee->entry;
   program->entry = uint32_t(frame->entry);
+  if (options.instrumented)
+    trackProducts();
   assignOffsets();
   return std::move(program);
 }
@@ -369,6 +371,18 @@ void ProgramBuilder::markGuesses() {
   swapAddresses.clear();
 }
 
+/// A selp reads its predicate, and copies one of two registers.
+void RegisterUse::select(const ast::Statement &selp) {
+  moveKind = MoveKind::Select;
+  for (size_t k = 1; k <= 2; ++k) {
+    const ast::Operand &operand = selp.operands[k];
+    copies.push_back(operand.kind == ast::Operand::Register
+                         ? uint32_t(operand.value)
+                         : noSlot);
+  }
+  reads = {uint32_t(selp.operands[3].value)};
+}
+
 bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   const ast::Function &function = *own.function;
   size_t firstSlot = slots.size();
@@ -404,11 +418,13 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
       error = module.diagnose(statement.line, 0, "kernel is too large");
       return false;
     }
-    if (options.trackRegisters) {
+    if (options.trackRegisters || options.instrumented) {
       decoder.use.pc = statementStart.back();
       decoder.use.guard = statement.guard;
       if (statement.opcode == "mov")
         decoder.use.copies = std::move(decoder.use.reads);
+      else if (statement.opcode == "selp")
+        decoder.use.select(statement);
       own.uses.push_back(std::move(decoder.use));
     }
   }

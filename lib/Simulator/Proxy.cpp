@@ -99,6 +99,8 @@ void ptxsim::proxyFenceHandler(Warp &warp, const Inst &inst, uint32_t mask) {
   GlobalProxy *global = warp.block->launch->globalProxy.get();
   if (global && inst.flags & FenceGlobal)
     forLanes(mask, [&](unsigned l) { global->fence(warp, l); });
+  if (inst.flags & FenceInit)
+    forLanes(mask, [&](unsigned l) { fenceInits(warp, l); });
   SharedShadow *shadow = warp.block->shadow.get();
   if (!shadow || shadow->proxy.fences.empty())
     return;

@@ -3,8 +3,9 @@
 // The race check in shared memory. An access is compared with the last ones to
 // the same place: they must be of the same thread, or ordered by a barrier, a
 // warp synchronisation, an mbarrier, or a release and an acquire, also across
-// the blocks of a cluster (Clocks.cpp). Two writes of the same value are let
-// pass. (For global memory, GlobalRaces.cpp.)
+// the blocks of a cluster (Clocks.cpp), or both be strong. A strong write says
+// nothing about the weak accesses before it: they stay beside it. Two writes of
+// the same value are let pass. (For global memory, GlobalRaces.cpp.)
 #include "Async.h"
 #include "Checks.h"
 #include "Clocks.h"
@@ -40,6 +41,32 @@ static void reportRace(Warp &warp, const Inst &inst, unsigned lane,
     report->nearest += " of the block of rank " + std::to_string(block.rank);
 }
 
+void ptxsim::exchangeLanes(Warp &warp, uint32_t lanes) {
+  WarpExchanges &of = warp.block->shadow->exchanges[warp.index];
+  WarpExchanges::Exchange *to = of.last;
+  for (WarpExchanges::Exchange &exchange : of.last) {
+    if (exchange.lanes == lanes) {
+      to = &exchange;
+      break;
+    }
+    if (exchange.epoch < to->epoch)
+      to = &exchange;
+  }
+  *to = {lanes, warp.clock->epoch++};
+}
+
+/// Those that have since exchanged values with a lane of their warp.
+static uint32_t exchanged(const SharedReads &reads, const Warp &warp,
+                          unsigned lane) {
+  uint32_t lanes = 0;
+  if (reads.warp == warpInCluster(warp))
+    for (const WarpExchanges::Exchange &exchange :
+         warp.block->shadow->exchanges[warp.index].last)
+      if (exchange.epoch >= reads.epoch && exchange.lanes >> lane & 1)
+        lanes |= exchange.lanes;
+  return lanes;
+}
+
 /// The lanes whose reads are not ordered before what a lane does now.
 static uint32_t unordered(const SharedReads &reads, const Warp &warp,
                           unsigned lane) {
@@ -54,31 +81,56 @@ static uint32_t unordered(const SharedReads &reads, const Warp &warp,
   return lanes;
 }
 
-/// Whether the access of a lane is ordered behind the last ones to a cell.
+static uint32_t pcOf(const Warp &warp, const Inst &inst) {
+  return uint32_t(&inst - warp.block->launch->program->code.data());
+}
+
+/// Whether a strong access and one before it, which was strong, are strong to
+/// each other.
+static bool bothStrong(const Warp &warp, const Inst &inst, uint32_t otherWarp,
+                       uint32_t otherPc) {
+  const Launch &launch = *warp.block->launch;
+  const Inst &other = launch.program->code[otherPc];
+  return haveSameSize(inst, other) &&
+         (otherWarp / launch.warpsPerBlock == warp.block->rank ||
+          !((inst.flags | other.flags) & AccessOfBlock));
+}
+
+/// Reports an access of a lane that is not ordered behind the last ones to a
+/// cell.
 static void compare(const RaceCell &cell, Warp &warp, const Inst &inst,
                     unsigned lane, Block &block, uint32_t offset,
                     AccessMode mode, bool strong, bool sameValue) {
-  if (!isOrdered(warp, lane, cell.writeThread, cell.writeEpoch) &&
-      !(strong && cell.writeStrong) &&
-      !(mode == AccessMode::Write && sameValue))
-    reportRace(warp, inst, lane, block, offset, mode, true, cell.writeThread,
-               cell.writePc);
-  if (mode == AccessMode::Read || sameValue)
+  if (mode == AccessMode::Write && sameValue)
     return;
-  auto races = [&](const SharedReads &reads) {
-    if (strong && reads.strong)
+  auto racesWrite = [&](const SharedWrite &write, bool wasStrong) {
+    if (isOrdered(warp, lane, write.thread, write.epoch) ||
+        (strong && wasStrong &&
+         bothStrong(warp, inst, write.thread / 32u, write.pc)))
+      return false;
+    reportRace(warp, inst, lane, block, offset, mode, true, write.thread,
+               write.pc);
+    return true;
+  };
+  if (racesWrite(cell.weak, false) || racesWrite(cell.strong, true) ||
+      mode == AccessMode::Read)
+    return;
+  auto racesRead = [&](const SharedReads &reads) {
+    if (strong && reads.strong && bothStrong(warp, inst, reads.warp, reads.pc))
       return false;
     uint32_t others = unordered(reads, warp, lane);
+    if (others)
+      others &= ~exchanged(reads, warp, lane);
     if (others)
       reportRace(warp, inst, lane, block, offset, mode, false,
                  uint16_t(reads.warp * 32u + unsigned(__builtin_ctz(others))),
                  reads.pc);
     return others != 0;
   };
-  if (races(cell.reads) || !cell.moreReads)
+  if (racesRead(cell.reads) || !cell.moreReads)
     return;
   for (const SharedReads &reads : block.shadow->moreReads[cell.moreReads - 1])
-    if (races(reads))
+    if (racesRead(reads))
       return;
 }
 
@@ -106,9 +158,11 @@ static std::vector<SharedReads> &moreReadsOf(SharedShadow &shadow,
 
 static void recordRead(SharedShadow &shadow, RaceCell &cell, const Warp &warp,
                        unsigned lane, const SharedReads &added) {
+  const std::vector<Inst> &code = warp.block->launch->program->code;
   auto joins = [&](SharedReads &reads) {
     if (reads.epoch != added.epoch || reads.warp != added.warp ||
-        reads.strong != added.strong)
+        reads.strong != added.strong ||
+        (added.strong && !haveSameSize(code[reads.pc], code[added.pc])))
       return false;
     reads.lanes |= added.lanes;
     reads.pc = added.pc;
@@ -157,22 +211,39 @@ static void recordRead(SharedShadow &shadow, RaceCell &cell, const Warp &warp,
     dropMoreReads(shadow, cell);
 }
 
-/// A write of the same value is compared with no reads: it drops none either.
-static void recordWrite(SharedShadow &shadow, RaceCell &cell, uint16_t self,
-                        uint32_t epoch, uint32_t pc, bool strong,
-                        bool sameValue = false) {
-  cell.writeThread = self;
-  cell.writeEpoch = epoch;
-  cell.writePc = pc;
-  cell.writeStrong = strong;
-  if (sameValue)
-    return;
+static void dropReads(SharedShadow &shadow, RaceCell &cell) {
   dropMoreReads(shadow, cell);
   cell.reads.epoch = 0;
 }
 
-static uint32_t pcOf(const Warp &warp, const Inst &inst) {
-  return uint32_t(&inst - warp.block->launch->program->code.data());
+/// Reads that a strong write stands for from now on.
+static void dropStrongReads(SharedShadow &shadow, RaceCell &cell) {
+  if (cell.reads.strong)
+    cell.reads.epoch = 0;
+  if (!cell.moreReads)
+    return;
+  std::vector<SharedReads> &more = shadow.moreReads[cell.moreReads - 1];
+  more.erase(std::remove_if(more.begin(), more.end(),
+                            [](const SharedReads &r) { return r.strong; }),
+             more.end());
+  if (more.empty())
+    dropMoreReads(shadow, cell);
+}
+
+/// A write of the same value is compared with no reads: it drops none either.
+static void recordWrite(SharedShadow &shadow, RaceCell &cell,
+                        const SharedWrite &write, bool strong,
+                        bool sameValue = false) {
+  if (strong) {
+    cell.strong = write;
+    if (!sameValue)
+      dropStrongReads(shadow, cell);
+    return;
+  }
+  cell.weak = write;
+  cell.strong.epoch = 0;
+  if (!sameValue)
+    dropReads(shadow, cell);
 }
 
 static void copyCell(SharedShadow &shadow, RaceCell &to, const RaceCell &from) {
@@ -201,7 +272,7 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
     recordRead(*block.shadow, cell, warp, lane,
                {epoch, pc, 1u << lane, by, strong});
   else
-    recordWrite(*block.shadow, cell, uint16_t(by * 32u + lane), epoch, pc,
+    recordWrite(*block.shadow, cell, {epoch, pc, uint16_t(by * 32u + lane)},
                 strong, sameValue);
 }
 
@@ -227,7 +298,8 @@ void ptxsim::raceWaited(Warp &warp, const Inst &inst, unsigned lane,
   uint16_t self = uint16_t(warpInCluster(warp) * 32 + lane);
   warp.clock->touched |= 1u << lane;
   auto record = [&](RaceCell &cell) {
-    recordWrite(shadow, cell, self, warp.clock->epoch, pcOf(warp, inst), false);
+    recordWrite(shadow, cell, {warp.clock->epoch, pcOf(warp, inst), self},
+                /*strong=*/false);
   };
   for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word)
     if (!shadow.split[word])
@@ -243,6 +315,7 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
   // What copies write is compared when they are issued, and ordered by what
   // waits for them.
   SharedShadow &shadow = *block.shadow;
+  shadow.usedByOthers |= &block != warp.block;
   bool forget = warp.asynchronous && mode != AccessMode::Read;
   bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode) &&
                   !(mode == AccessMode::Read && inst.flags & AccessGuess);
@@ -256,9 +329,9 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
     uint32_t upTo = std::min(end, word * 4 + 4);
     bool whole = upTo - at == 4;
     if (forget) {
-      recordWrite(shadow, shadow.words[word], 0, 0, 0, false);
+      recordWrite(shadow, shadow.words[word], {}, /*strong=*/false);
       for (uint32_t k = at; k < upTo; ++k)
-        recordWrite(shadow, shadow.bytes[k], 0, 0, 0, false);
+        recordWrite(shadow, shadow.bytes[k], {}, /*strong=*/false);
       at = upTo;
       continue;
     }
@@ -283,4 +356,55 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
   if (passesOn && mode != AccessMode::Read)
     for (unsigned k = 0; k < bytes; k += element)
       publish(warp, inst, lane, sharedAddressOf(block, offset + k), mode);
+}
+
+void ptxsim::raceAtExit(Block &block) {
+  SharedShadow &shadow = *block.shadow;
+  if (!shadow.usedByOthers)
+    return;
+  // Each of its threads has exited by now: what one has seen comes before.
+  VectorClock seen;
+  for (WarpClock &clock : shadow.clocks) {
+    seen.join(clock.seen);
+    clock.views.joinTo(seen, ~0u);
+  }
+  const Launch &launch = *block.launch;
+  auto check = [&](uint32_t offset, uint16_t thread, uint32_t epoch,
+                   uint32_t pc, AccessMode mode) {
+    Cluster &cluster = *block.cluster;
+    uint32_t warp = thread / 32u, rank = warp / launch.warpsPerBlock;
+    // Accesses before the block began are ordered.
+    if (!epoch || rank == block.rank || rank >= cluster.blocks.size() ||
+        seen.covers(warp, thread % 32u, epoch))
+      return;
+    uint64_t address = sharedAddressOf(block, offset);
+    report(cluster.blocks[rank].warps[warp % launch.warpsPerBlock],
+           launch.program->code[pc], thread % 32u, RaceCheck, "exit-race",
+           std::string(modeName(mode)) + " of shared memory of block " +
+               triple(block.index) +
+               ", which exits without being ordered behind it",
+           &address, Space::Shared);
+  };
+  auto checkReads = [&](uint32_t offset, const SharedReads &reads) {
+    for (uint32_t m = reads.lanes; reads.epoch && m; m &= m - 1)
+      check(offset, uint16_t(reads.warp * 32u + unsigned(__builtin_ctz(m))),
+            reads.epoch, reads.pc, AccessMode::Read);
+  };
+  auto checkCell = [&](uint32_t offset, const RaceCell &cell) {
+    for (const SharedWrite *write : {&cell.weak, &cell.strong})
+      check(offset, write->thread, write->epoch, write->pc, AccessMode::Write);
+    checkReads(offset, cell.reads);
+    if (cell.moreReads)
+      for (const SharedReads &reads : shadow.moreReads[cell.moreReads - 1])
+        checkReads(offset, reads);
+  };
+  for (uint32_t word = 0; word < shadow.words.size(); ++word) {
+    if (!shadow.split[word]) {
+      checkCell(word * 4, shadow.words[word]);
+      continue;
+    }
+    for (uint32_t k = word * 4; k < word * 4 + 4 && k < shadow.bytes.size();
+         ++k)
+      checkCell(k, shadow.bytes[k]);
+  }
 }

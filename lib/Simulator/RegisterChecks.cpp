@@ -52,6 +52,35 @@ void ptxsim::checkRegisters(Warp &warp, uint32_t pc, uint32_t mask,
     uint32_t &to = writtenLanes(warp, program, move.to);
     to = (to & ~active) | (any & active);
   }
+  for (const RegisterEvent::Move &select : event.selects) {
+    auto written = [&](unsigned k) {
+      return select.from[k] == noSlot
+                 ? ~0u
+                 : writtenLanes(warp, program, select.from[k]);
+    };
+    uint32_t first = warp.pred(inst.c);
+    uint32_t chosen = (first & written(0)) | (~first & written(1));
+    uint32_t &to = writtenLanes(warp, program, select.to);
+    to = (to & ~active) | (chosen & active);
+  }
+}
+
+void ptxsim::exchangeWritten(Warp &warp, const Inst &inst, uint32_t mask,
+                             const uint8_t *sources) {
+  const Program &program = *warp.block->launch->program;
+  uint32_t index = program.eventAt[size_t(&inst - program.code.data())];
+  if (index == noSlot)
+    return;
+  for (const RegisterEvent::Move &move :
+       program.registerEvents[index].exchanges) {
+    uint32_t from = writtenLanes(warp, program, move.from[0]), taken = 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+      unsigned lane = unsigned(__builtin_ctz(m));
+      taken |= (from >> sources[lane] & 1) << lane;
+    }
+    uint32_t &to = writtenLanes(warp, program, move.to);
+    to = (to & ~mask) | taken;
+  }
 }
 
 void ptxsim::spreadUnwritten(Warp &warp, const Inst &inst, uint32_t mask,

@@ -6,9 +6,9 @@
 // the kernel runs.
 //
 // Compilers copy registers they never write where a value does not matter. So a
-// mov, a prmt of such bytes and a store are no reads: the copy is as unwritten
-// as its source, and what is put together of several is written where one of
-// them is.
+// mov, a prmt of such bytes, a shfl, a selp and a store are no reads: the copy
+// is as unwritten as its source, that of the lane or of the two that is taken,
+// and what is put together of several is written where one of them is.
 #include "Decoder.h"
 
 #include <algorithm>
@@ -52,10 +52,14 @@ private:
   void solve();
   void transfer(const RegisterUse &use, Bits &written) const;
   static bool copied(const RegisterUse &use, const Bits &written) {
-    return use.copies.empty() ||
-           std::any_of(use.copies.begin(), use.copies.end(), [&](uint32_t r) {
-             return r == noSlot || test(written, r);
-           });
+    auto isWritten = [&](uint32_t r) {
+      return r == noSlot || test(written, r);
+    };
+    const std::vector<uint32_t> &from = use.copies;
+    return from.empty() ||
+           (use.moveKind == MoveKind::Select
+                ? std::all_of(from.begin(), from.end(), isWritten)
+                : std::any_of(from.begin(), from.end(), isWritten));
   }
 
   const FunctionFrame &frame;
@@ -125,9 +129,13 @@ void Analysis::findBlocks() {
 
 void Analysis::transfer(const RegisterUse &use, Bits &written) const {
   bool value = copied(use, written);
-  for (uint32_t r : use.writes)
+  for (uint32_t r : use.writes) {
     // Under a guard not every lane writes, or overwrites.
     set(written, r, use.guard < 0 ? value : value && test(written, r));
+    // The predicate beside a shfl's result is no copy.
+    if (use.moveKind == MoveKind::Exchange)
+      value = true;
+  }
 }
 
 template <typename Visit> void Analysis::forEachUse(Visit visit) const {
@@ -242,25 +250,34 @@ void ProgramBuilder::trackRegisters(FunctionFrame &own, uint32_t begin) {
     if (use.guard >= 0 && unsure(uint32_t(use.guard)) != noSlot)
       event.guards.push_back(number[uint32_t(use.guard)]);
     std::vector<uint32_t> from;
-    bool certain = use.copies.empty();
-    for (uint32_t r : use.copies) {
-      certain |= unsure(r) == noSlot;
+    for (uint32_t r : use.copies)
       from.push_back(unsure(r));
-    }
+    auto isUnsure = [](uint32_t n) { return n != noSlot; };
+    bool anyUnsure = std::any_of(from.begin(), from.end(), isUnsure);
+    bool certain =
+        use.moveKind == MoveKind::Select
+            ? !anyUnsure
+            : from.empty() || !std::all_of(from.begin(), from.end(), isUnsure);
     for (uint32_t r : use.writes) {
-      if (number[r] == noSlot)
-        continue;
-      if (certain)
-        event.writes.push_back(number[r]);
-      else
-        event.moves.push_back({number[r], from});
+      if (number[r] != noSlot) {
+        if (certain)
+          event.writes.push_back(number[r]);
+        else if (use.moveKind == MoveKind::Exchange)
+          event.exchanges.push_back({number[r], from});
+        else if (use.moveKind == MoveKind::Select)
+          event.selects.push_back({number[r], from});
+        else
+          event.moves.push_back({number[r], from});
+      }
+      if (use.moveKind == MoveKind::Exchange)
+        certain = true;
     }
-    bool anyUnsure = std::any_of(from.begin(), from.end(),
-                                 [](uint32_t n) { return n != noSlot; });
     if (use.writes.empty() && anyUnsure)
       event.stored = from;
     if (!event.reads.empty() || !event.guards.empty() ||
-        !event.writes.empty() || !event.moves.empty() || !event.stored.empty())
+        !event.writes.empty() || !event.moves.empty() ||
+        !event.exchanges.empty() || !event.selects.empty() ||
+        !event.stored.empty())
       add(use.pc, std::move(event));
   });
 }

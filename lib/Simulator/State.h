@@ -64,6 +64,7 @@ struct ThreadStack;
 struct AsyncState;
 class GlobalRaces;
 class GlobalProxy;
+class PendingSources;
 
 struct Block {
   Launch *launch = nullptr;
@@ -89,6 +90,16 @@ struct Block {
   Block();
   ~Block();
   Block(Block &&) noexcept;
+};
+
+/// Who has initialised an mbarrier, for the race check.
+struct BarrierInit {
+  /// Counted through the cluster, and the epoch of its warp.
+  uint16_t thread = 0;
+  uint32_t epoch = 0;
+  uint32_t pc = 0;
+  /// It has made a fence.mbarrier_init since.
+  bool isFenced = false;
 };
 
 struct Cluster {
@@ -120,6 +131,8 @@ struct Cluster {
   /// and mbarriers have.
   VectorClock clusterReleased;
   PlaceTable<ReleasePlace> places;
+  /// By absolute shared addresses.
+  std::map<uint64_t, BarrierInit> barrierInits;
   uint64_t instructions = 0;
 };
 
@@ -218,6 +231,7 @@ struct Launch {
   uint64_t gridWorkspace = 0;
   /// Only for the race check, which runs on one worker.
   std::unique_ptr<GlobalRaces> globalRaces;
+  std::unique_ptr<PendingSources> pendingSources;
   /// Only for the synchronisation check of kernels that need it, likewise.
   std::unique_ptr<GlobalProxy> globalProxy;
 

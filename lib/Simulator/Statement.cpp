@@ -463,6 +463,7 @@ void Statement::emit(InstClass instClass, Handler fn) {
   }
   inst.fn = fn;
   inst.instClass = uint8_t(instClass);
+  inst.usedBytes = ast.usedBytes;
   if (ownGuard) {
     inst.guard = guardSlot;
   } else if (ast.guard >= 0) {

@@ -175,6 +175,7 @@ void ptxsim::wgmmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   state.wgmma.resize(w.block->warps.size());
   p.group = state.wgmma[w.index].group;
   state.wgmma[w.index].pending.push_back(p);
+  issueProduct(w, i);
 }
 
 void ptxsim::wgmmaCommitHandler(Warp &w, const Inst &, uint32_t) {
@@ -207,4 +208,5 @@ void ptxsim::wgmmaWaitHandler(Warp &w, const Inst &i, uint32_t) {
       perform(p);
     }
   seeGroupReads(w);
+  waitForProducts(w, until);
 }

@@ -105,7 +105,7 @@ __device__ void double_buffer_body(const int *in, int *out, int tiles) {
     const int *from = in + (blockIdx.x * tiles + tile) * 256 + 4 * t;
     to += F == Misaligned ? 8 : 0;
     // clang-format off
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory"); //! double_buffer_no_sync: racecheck, -, - //! double_buffer_misaligned: memcheck, 0, 0
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory"); //! double_buffer_no_sync: racecheck, -, - //! double_buffer_no_wait: racecheck, -, - //! double_buffer_misaligned: memcheck, 0, 0
     // clang-format on
   };
   int sum = 0;

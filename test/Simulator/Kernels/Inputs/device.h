@@ -91,7 +91,9 @@ enum Fault {
   NotAtomic,
   Divergent,
   Narrow,
-  NoFence
+  NoFence,
+  NoCommit,
+  WeakWait
 };
 
 /// A kernel of one of the faults.

@@ -290,3 +290,36 @@ LAUNCHES["stored_again"] = Launch(
 LAUNCHES["guess"] = Launch(
     "2", "1", [Out("s32[1]", zero=True), Out("s32[1]", zero=True), Out("s32[1]")],
     same([3]))
+
+LAUNCHES["set_and_count"] = Launch("1", "64", [Out("s32[64]")], same([69] * 64))
+LAUNCHES["read_and_count"] = Launch("1", "64", [Out("s32[64]")],
+                                    same([78] * 64))
+LAUNCHES["set_for_all"] = Launch("3", "1", [Out("s32[1]", zero=True)], same([8]))
+LAUNCHES["read_for_all"] = Launch(
+    "3", "1", [Out("s32[1]", zero=True), Out("s32[1]")],
+    lambda text, count, out: same([3])(text, count))
+LAUNCHES["sizes"] = Launch("2", "1", [Out("u64[1]", zero=True)], same([2]))
+LAUNCHES["shared_sizes"] = Launch("1", "64", [Out("s32[64]")], same([64] * 64))
+LAUNCHES["shuffled"] = LAUNCHES["voted"] = Launch(
+    "1", "32", [Out("s32[32]")], same(np.arange(32)[::-1]))
+LAUNCHES["two_readers"] = Launch(
+    "2", "64", [Out("s32[1]", zero=True), Out("s32[1]", zero=True), Out("s32[2]")],
+    lambda text, data, flag, out: same([0, 0, 7])(text, np.append(out, data)))
+LAUNCHES["rotated"] = Launch("1", "32", [Out("s32[32]")],
+                             same(31 - (np.arange(32) ^ 1)))
+LAUNCHES["early_exits"] = Launch("1", "96", [Out("s32[40]")], same(np.arange(40)))
+
+LAUNCHES["product"] = Launch(
+    "1", "128", [core_matrices(a), core_matrices(b[0]), Out("f32[64,8]")],
+    same(a.astype(np.float32) @ b[0].astype(np.float32).T))
+LAUNCHES["two_products"] = Launch(
+    "1", "128", [core_matrices(a), core_matrices(b[0]), Out("f32[64,8]")],
+    same(5 * (a.astype(np.float32) @ b[0].astype(np.float32).T)))
+LAUNCHES["store_and_end"] = LAUNCHES["initialised_barrier"] = Launch(
+    "1", "64", [Out("s32[64]")], same(np.arange(64)))
+x = integers(-100, 100, 64)
+for name in ("load_and_end", "bulk_load_and_end"):
+    LAUNCHES[name] = Launch("1", "64", [x, Out("s32[64]")], same(np.arange(64)))
+LAUNCHES["source"] = Launch("1", "64", [x, Out("s32[64]")], same(x))
+LAUNCHES["neighbour"] = Launch("2", "32", [Out("s32[32]")], same([5] * 32),
+                               cluster="2")
