@@ -7,8 +7,9 @@
 
 #include "kvcache/Runtime/CAPI.h"
 
-#include "HostMemory.h"
+#include "Address.h"
 #include "Registry.h"
+#include "kvcache/Simulator/HostMemory.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -180,7 +181,7 @@ int kvcacheHostRegister(kvcacheDevice handle, void *pointer, uint64_t bytes) {
 }
 
 int kvcacheHostIsMapped(const void *pointer, uint64_t bytes) {
-  return isMapped(pointer, bytes);
+  return ptxsim::hostAccess(toAddress(pointer), bytes).readable;
 }
 
 int kvcacheHostUnregister(kvcacheDevice handle, void *pointer) {
@@ -276,6 +277,9 @@ int kvcacheLaunch(kvcacheKernel handle, const kvcacheLaunchConfig *config,
     auto extent = [](const int64_t (&sizes)[3]) {
       return Extent{sizes[0], sizes[1], sizes[2]};
     };
+    if (Status status = checkReadable(*entry->kernel, params, numParams);
+        !status.ok())
+      return status;
     LaunchConfig launch;
     launch.grid = extent(config->grid);
     launch.block = extent(config->block);

@@ -8,6 +8,7 @@
 #include "kvcache/Runtime/Device.h"
 
 #include "kvcache/Runtime/Settings.h"
+#include "kvcache/Simulator/HostMemory.h"
 
 #include <cstdio>
 
@@ -76,6 +77,24 @@ Status kvrt::checkNumParams(std::string_view kernel, size_t expected,
     if (!params || !params[i])
       return Status::error(who + "parameter " + std::to_string(i) + " of " +
                            std::to_string(expected) + " is missing");
+  return {};
+}
+
+Status kvrt::checkReadable(const Kernel &kernel, void *const *params,
+                           std::optional<size_t> given) {
+  std::optional<std::vector<size_t>> sizes = kernel.paramSizes();
+  if (!sizes || (given && (*given != sizes->size() || !params)))
+    return {};
+  for (size_t i = 0; i < sizes->size(); ++i)
+    if (!ptxsim::isReadable(params + i, sizeof *params) ||
+        (!(given && !params[i]) && !ptxsim::isReadable(params[i], (*sizes)[i])))
+      return Status::error(
+          "launch of kernel '" + kernel.name() + "': argument " +
+          std::to_string(i) + " of " + std::to_string(sizes->size()) + " (" +
+          std::to_string((*sizes)[i]) + " bytes) cannot be read" +
+          (given ? ""
+                 : "; the kernel takes " + std::to_string(sizes->size()) +
+                       " arguments, were fewer passed?"));
   return {};
 }
 

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HostMemory.h"
 #include "MemRefDescriptor.h"
 #include "Program.h"
 
@@ -89,24 +88,6 @@ template <typename T> Status unpack(Result<T> result, T &value) {
   return {};
 }
 
-/// Without a count of arguments the array may be shorter than the kernel's
-/// parameters; reading past it must not end the process.
-Status checkReadable(const Kernel &kernel, void **params) {
-  std::optional<std::vector<size_t>> sizes = kernel.paramSizes();
-  if (!sizes)
-    return {};
-  for (size_t i = 0; i < sizes->size(); ++i)
-    if (!isReadable(static_cast<const void *>(params + i), sizeof *params) ||
-        !isReadable(params[i], (*sizes)[i]))
-      return Status::error(
-          "launch of kernel '" + kernel.name() + "': argument " +
-          std::to_string(i) + " of " + std::to_string(sizes->size()) + " (" +
-          std::to_string((*sizes)[i]) +
-          " bytes) cannot be read; the kernel takes " +
-          std::to_string(sizes->size()) + " arguments, were fewer passed?");
-  return {};
-}
-
 void launch(const char *function, void *handle, LaunchConfig config,
             void *stream, void **params, void **extra,
             std::optional<size_t> numParams) {
@@ -118,8 +99,10 @@ void launch(const char *function, void *handle, LaunchConfig config,
     if (extra)
       return Status::error("launch of kernel '" + kernel->kernel->name() +
                            "': arguments by 'extra' are not supported");
+    // Without a count the array may be shorter than the kernel's parameters.
     if (!numParams)
-      if (Status status = checkReadable(*kernel->kernel, params); !status.ok())
+      if (Status status = checkReadable(*kernel->kernel, params, numParams);
+          !status.ok())
         return status;
     return kernel->device->launch(*kernel->kernel, config, params, numParams,
                                   on);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "HostMemory.h"
+#include "HostFaults.h"
 
 #include "kvcache/Runtime/CAPI.h"
 

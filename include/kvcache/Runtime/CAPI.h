@@ -61,7 +61,8 @@ int kvcacheMemCopy(kvcacheDevice device, void *dst, const void *src,
 int kvcacheMemSet(kvcacheDevice device, void *dst, uint32_t value,
                   unsigned elementBytes, uint64_t count, kvcacheStream stream);
 /// Lets kernels use host memory at its own address. Memory that is not mapped
-/// is refused by the simulator; it must stay mapped until it is unregistered.
+/// is refused by the simulator, and counts as freed if it is given up later;
+/// what can only be read kernels may only read.
 int kvcacheHostRegister(kvcacheDevice device, void *pointer, uint64_t bytes);
 int kvcacheHostUnregister(kvcacheDevice device, void *pointer);
 /// 1 where these bytes of host memory are mapped and can be read, else 0.

@@ -55,6 +55,13 @@ Status checkLaunchConfig(std::string_view kernel, const LaunchConfig &config);
 Status checkNumParams(std::string_view kernel, size_t expected,
                       void *const *params, std::optional<size_t> given);
 
+class Kernel;
+/// Checks that the host can read the array of parameters and what it points to;
+/// `given` is empty where their number is not known. Nothing is checked where
+/// the kernel's own are not, or are others.
+Status checkReadable(const Kernel &kernel, void *const *params,
+                     std::optional<size_t> given);
+
 class Stream;
 
 /// A point in a stream. Never recorded counts as reached, as in CUDA.

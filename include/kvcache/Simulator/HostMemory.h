@@ -10,9 +10,12 @@
 
 namespace ptxsim {
 
-/// Whether all bytes of a range can be read, and written.
+/// What can be done with all bytes of a range.
 struct HostAccess {
-  bool readable = true, writable = true;
+  /// They can be read.
+  bool readable = true;
+  /// They can be written.
+  bool writable = true;
 };
 
 /// By the mappings of the process as they are now; all is accessible where the

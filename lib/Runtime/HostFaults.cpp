@@ -1,51 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "HostMemory.h"
+#include "HostFaults.h"
 #include "kvcache/Runtime/Device.h"
 
-#include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <string>
-#include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 using namespace kvrt;
-
-bool kvrt::isReadable(const void *address, size_t bytes) {
-  char buffer[4096];
-  const char *from = static_cast<const char *>(address);
-  while (bytes) {
-    size_t now = bytes < sizeof buffer ? bytes : sizeof buffer;
-    iovec to{buffer, now}, source{const_cast<char *>(from), now};
-    ssize_t got = process_vm_readv(getpid(), &to, 1, &source, 1, 0);
-    if (got < 0)
-      return errno != EFAULT;
-    if (static_cast<size_t>(got) != now)
-      return false;
-    from += now;
-    bytes -= now;
-  }
-  return true;
-}
-
-bool kvrt::isMapped(const void *address, size_t bytes) {
-  if (!bytes)
-    return true;
-  auto begin = reinterpret_cast<uintptr_t>(address);
-  uintptr_t last = begin + bytes - 1;
-  if (!begin || last < begin)
-    return false;
-  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  uintptr_t from = begin / page * page;
-  // Writes nothing back: it only walks the mappings.
-  if (msync(reinterpret_cast<void *>(from), last - from + 1, MS_ASYNC) &&
-      errno == ENOMEM)
-    return false;
-  return isReadable(address, 1) &&
-         isReadable(reinterpret_cast<const void *>(last), 1);
-}
 
 namespace {
 
