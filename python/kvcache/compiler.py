@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from . import arrays, diskcache, ending, runtime
+from . import arrays, diskcache, runtime, shutdown
 from .errors import ArgumentError, CompileError, Diagnostic
 from .kernels import KERNELS, OwnProgram
 from .layout import Layout, Pool
@@ -298,7 +298,7 @@ def _compile(program, chip: str, settings: dict, dump) -> dict[str, bytes]:
             dump.mkdir(parents=True, exist_ok=True)
             folders = dict(dump=str(dump),
                            output=stack.enter_context(tempfile.TemporaryDirectory()))
-        with ending.awaited():
+        with shutdown.deferred():
             files = _kvcacheCompiler.compile(module, chip, **settings, **folders)
         if files is None:
             raise CompileError([d for d in said if d.severity == "error"] or said)

@@ -5,6 +5,7 @@ import concurrent.futures
 import copy
 import multiprocessing
 import pickle
+import re
 import subprocess
 import sys
 
@@ -80,6 +81,42 @@ for _ in range(3):
     ready.acquire()
 """
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                              timeout=300)
-        assert (done.returncode, done.stderr, done.stdout) == (0, "", "True\n"), done
+        done = run(script)
+        assert (done.returncode, done.stdout) == (0, "True\n"), done
+        errors = re.findall(r"^\w+(?:\.\w+)*: .*", done.stderr, re.M)
+        assert set(errors) <= {REFUSAL}, done
+
+
+REFUSAL = "RuntimeError: cannot compile: the interpreter is shutting down"
+
+
+def test_threads_that_the_end_waits_for():
+    """What was registered before this package runs after its own end, and may join."""
+    done = run("""
+import atexit, threading
+stop, said = threading.Event(), []
+def loop():
+    try:
+        while not stop.is_set():
+            kvcache.compile("clear_pages", layout, cache=False)
+    except RuntimeError as error:
+        said.append(f"RuntimeError: {error}")
+def compiles():
+    kvcache.compile("clear_pages", layout, cache=False)
+    print("compiled")
+thread = threading.Thread(target=loop, daemon=True)
+def join():
+    thread.join()
+    print(*said)
+atexit.register(join)
+atexit.register(compiles)
+import kvcache
+layout = kvcache.Layout("bf16", heads=1, head_size=16, page_size=4)
+thread.start()
+""")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", f"compiled\n{REFUSAL}\n"), done
+
+
+def run(script):
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          timeout=300)
