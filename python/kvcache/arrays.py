@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 from typing import Any, Optional
 
 import numpy as np
@@ -19,7 +20,7 @@ class ArrayView:
     """Where an array lies. `strides` count elements; `device` is "cpu" or "cuda", and
     `ordinal` the GPU's number where the array says it. `ready` is the stream whose work
     fills the array and must be waited for, as a CUstream's number; None where there is
-    none. `owner` keeps the memory alive."""
+    none. `owner` keeps the memory alive; `checked` says that it was found to be there."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -31,15 +32,21 @@ class ArrayView:
     writeable: bool = True
     ordinal: Optional[int] = None
     ready: Optional[int] = None
+    checked: bool = False
 
+    @functools.cached_property
     def extent(self) -> tuple[int, int]:
         """The addresses from the first byte to behind the last one."""
         if 0 in self.shape:
             return self.pointer, self.pointer
-        steps = [(n - 1) * s * self.bytes for n, s in zip(self.shape, self.strides)]
-        low = self.pointer + sum(s for s in steps if s < 0)
-        high = self.pointer + sum(s for s in steps if s > 0) + self.bytes
-        return low, high
+        low = high = self.pointer
+        for size, stride in zip(self.shape, self.strides):
+            step = (size - 1) * stride * self.bytes
+            if step < 0:
+                low += step
+            else:
+                high += step
+        return low, high + self.bytes
 
 
 def _packed(shape):
@@ -57,10 +64,10 @@ def _check_order(dtype: np.dtype, name: str) -> None:
 
 def _elements(strides, item: int, name: str) -> tuple[int, ...]:
     """Strides in elements, from those in bytes."""
-    if any(stride % item for stride in strides):
+    if any([stride % item for stride in strides]):
         raise ArgumentError(f"'{name}': expected strides of whole elements of {item} bytes, got "
                             f"{tuple(strides)} bytes")
-    return tuple(stride // item for stride in strides)
+    return tuple([stride // item for stride in strides])
 
 
 def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
@@ -69,7 +76,7 @@ def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
     if isinstance(array, np.ma.MaskedArray):
         raise ArgumentError(f"'{name}': expected an array without a mask, got a masked one; use "
                             "array.filled()")
-    return ArrayView(array.ctypes.data, array.shape, _elements(array.strides, item, name),
+    return ArrayView(array.__array_interface__["data"][0], array.shape, _elements(array.strides, item, name),
                      dtypes.name_of(array.dtype), item, "cpu", array,
                      bool(array.flags.writeable))
 
@@ -98,7 +105,7 @@ def _from_torch(tensor, name: str) -> ArrayView:
     seen = ArrayView(tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
                      dtypes.name_of(tensor.dtype), tensor.element_size(),
                      tensor.device.type, tensor, ordinal=tensor.device.index)
-    low, high = seen.extent()
+    low, high = seen.extent
     behind = tensor.untyped_storage().nbytes() - tensor.storage_offset() * seen.bytes
     if high - low > behind:  # Its storage was freed or made smaller.
         raise ArgumentError(f"'{name}': expected memory of {high - low} bytes, got "
@@ -106,6 +113,7 @@ def _from_torch(tensor, name: str) -> ArrayView:
     return seen
 
 
+# dlpack.h, versions before 1.0 and from then on.
 class _DLTensor(ctypes.Structure):
     _fields_ = [
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32),
@@ -116,6 +124,14 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
+class _DLManagedTensorVersioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor),
+    ]
+
+
+_DLPACK_NOT_WRITABLE = 0b11  # DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_FLAG_BITMASK_IS_COPIED
 _DLPACK_TYPES = {(0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
                  (1, 8): "ui8", (1, 16): "ui16", (1, 32): "ui32", (1, 64): "ui64",
                  (2, 16): "f16", (2, 32): "f32", (2, 64): "f64", (4, 16): "bf16",
@@ -123,17 +139,34 @@ _DLPACK_TYPES = {(0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
+def _dlpack_capsule(array, **options):
+    """What `__dlpack__` gives, from version 1.0 on where the array's library has it."""
+    try:
+        return array.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:
+        return array.__dlpack__(**options)
+
+
+def _dlpack_tensor(capsule, name: str) -> tuple[_DLTensor, bool]:
+    """The tensor in a capsule, and whether it may be written."""
+    get, is_valid = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_IsValid
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    if not is_valid(capsule, b"dltensor_versioned"):
+        return ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents, True
+    managed = ctypes.cast(get(capsule, b"dltensor_versioned"),
+                          ctypes.POINTER(_DLManagedTensorVersioned)).contents
+    if managed.major != 1:
+        raise ArgumentError(f"'{name}': expected DLPack of version 1, got {managed.major}")
+    return managed.tensor, not managed.flags & _DLPACK_NOT_WRITABLE
+
+
 def _from_dlpack(array, name: str, stream: Optional[int]) -> ArrayView:
     where = array.__dlpack_device__() if hasattr(array, "__dlpack_device__") else (1, 0)
-    if int(where[0]) in _DLPACK_CUDA:
-        # The array's library makes what fills it come before the stream's later work;
-        # -1: nobody looks inside.
-        capsule = array.__dlpack__(stream=-1 if stream is None else stream or 1)
-    else:
-        capsule = array.__dlpack__()
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    # The array's library makes what fills it come before the stream's later work.
+    on_gpu = int(where[0]) in _DLPACK_CUDA and stream is not None
+    capsule = _dlpack_capsule(array, **({"stream": stream or 1} if on_gpu else {}))
+    tensor, writeable = _dlpack_tensor(capsule, name)
     device = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}.get(tensor.device_type)
     dtype = _DLPACK_TYPES.get((tensor.code, tensor.bits))
     if not device or not dtype or tensor.lanes != 1:
@@ -144,7 +177,7 @@ def _from_dlpack(array, name: str, stream: Optional[int]) -> ArrayView:
     strides = (tuple(tensor.strides[i] for i in range(tensor.ndim))
                if tensor.strides else _packed(shape))
     return ArrayView((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype,
-                     tensor.bits // 8, device, (array, capsule),
+                     tensor.bits // 8, device, (array, capsule), writeable,
                      ordinal=tensor.device_id if tensor.device_type == 2 else None)
 
 
@@ -152,7 +185,7 @@ def view(array, name: str = "array", stream: Optional[int] = None) -> ArrayView:
     """The view of an array of any library with `__array_interface__`,
     `__cuda_array_interface__`, `data_ptr` (torch) or `__dlpack__`. Work on a GPU's array
     goes into `stream` (a CUstream's number), for which DLPack makes the array ready; None
-    where only its shape is looked at. Raises ArgumentError for anything else."""
+    where there is none, as where only its shape is looked at. Raises ArgumentError for anything else."""
     if isinstance(array, ArrayView):
         return array
     try:
@@ -169,8 +202,8 @@ def view(array, name: str = "array", stream: Optional[int] = None) -> ArrayView:
         else:
             raise ArgumentError(f"'{name}': expected an array (NumPy, DLPack, "
                                 f"__cuda_array_interface__), got {type(array).__name__}")
-        low, high = seen.extent()
-        if any(size < 0 for size in seen.shape) or low < 0 or high > 2**64:
+        low, high = seen.extent
+        if min(seen.shape, default=0) < 0 or low < 0 or high > 2**64:
             raise ArgumentError(f"'{name}': expected an array inside of the address space, got "
                                 f"shape {seen.shape} at {seen.pointer:#x}")
         return seen
@@ -189,13 +222,14 @@ def as_numpy(array, name: str = "array") -> np.ndarray:
     seen = view(array, name)
     if seen.device != "cpu":
         raise ArgumentError(f"'{name}': expected an array in host memory, got one on a GPU")
-    low, high = seen.extent()
-    if high > low:
+    low, high = seen.extent
+    if high > low and not seen.checked:
         if not seen.pointer:
             raise ArgumentError(f"'{name}': expected memory, got a null pointer")
         if not runtime.is_host_memory(low, high):
             raise ArgumentError(f"'{name}': expected {high - low} bytes of memory at {low:#x}, got "
                                 "some that is not mapped; was it freed?")
+        seen.checked = True
     if isinstance(seen.owner, np.ndarray):
         return seen.owner
     dtype = dtypes.to_numpy(seen.dtype)

@@ -91,7 +91,7 @@ class Kernel:
         handle = _handle(stream)
         if tool is not None and not isinstance(tool, str):
             raise ArgumentError(f"expected tools as a string, got {type(tool).__name__}")
-        bound, result = self.program.prepare(pool, arguments, self._record.uses)
+        bound, result = self.program.prepare(pool, arguments, self._record.uses, handle)
         values, memory = self._record.bind(bound, handle)
         devices = {view.device for view in memory.values()}
         if len(devices) > 1:

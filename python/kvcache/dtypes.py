@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import ml_dtypes
 import numpy as np
 
@@ -42,6 +44,7 @@ def to_numpy(name: str) -> np.dtype:
     return np.dtype(kind)
 
 
+@functools.lru_cache(maxsize=256)
 def name_of(dtype) -> str:
     """MLIR's name of a dtype of NumPy, ml_dtypes, torch, jax, …; `ui8` and the
     like for unsigned integers, which MLIR's signless types take, too."""

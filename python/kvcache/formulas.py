@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import operator
 from typing import Any, Callable, Mapping
 
 from .errors import LaunchError
@@ -14,7 +13,6 @@ from .errors import LaunchError
 #: What a formula is about: tensors (with `data`, `size`, `stride`), numbers and lists
 #: of numbers, by name.
 Names = Mapping[str, Any]
-_Term = Callable[[Names], Any]
 
 
 def _unsigned(a, bits=64):
@@ -45,52 +43,57 @@ _FUNCTIONS = {
     **{f"s{n}": (1, lambda a, n=n: _signed(a, n)) for n in (8, 16, 32)},
 }
 
-_OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.BitXor: operator.xor,
-    ast.RShift: lambda a, b: a >> b if b >= 0 else 0,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-}
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr,
+              ast.BitXor, ast.Eq, ast.NotEq, ast.Lt, ast.LtE)
 
 
-def _term(node: ast.AST) -> _Term:
-    """A function of the names that computes what `node` says, or SyntaxError."""
+def _shr(a, b):
+    return a >> b if b >= 0 else 0
+
+
+_GLOBALS = {"__builtins__": {}, "shr": _shr,
+            **{name: function for name, (_, function) in _FUNCTIONS.items()}}
+
+
+def _checked(node: ast.AST) -> ast.expr:
+    """The same formula in terms of a mapping `names`, so that what a formula calls itself
+    cannot be anything of Python's. Raises SyntaxError for what is no formula."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
-        return lambda names, value=node.value: value
+        return node
     if isinstance(node, ast.Name):
-        return lambda names, name=node.id: names[name]
+        return ast.Subscript(_name("names"), ast.Constant(node.id), ast.Load())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _term(node.operand)
-        return lambda names: -inner(names)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _binary(node.op, node.left, node.right)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
-        return _binary(node.ops[0], node.left, node.comparators[0])
+        return ast.UnaryOp(node.op, _checked(node.operand))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift):
+        return ast.Call(_name("shr"), [_checked(node.left), _checked(node.right)], [])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
+        return ast.BinOp(_checked(node.left), node.op, _checked(node.right))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and \
+            isinstance(node.ops[0], _OPERATORS):
+        return ast.Compare(_checked(node.left), node.ops, [_checked(node.comparators[0])])
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and \
             node.attr in ("data", "size", "stride"):
-        tensor = _term(node.value)
-        return lambda names, part=node.attr: getattr(tensor(names), part)
+        return ast.Attribute(_checked(node.value), node.attr, ast.Load())
     if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
-        array, index = _term(node.value), _term(node.slice)
-        return lambda names: array(names)[index(names)]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        arity, function = _FUNCTIONS.get(node.func.id, (None, None))
-        if arity == len(node.args):
-            arguments = [_term(argument) for argument in node.args]
-            return lambda names: function(*(argument(names) for argument in arguments))
+        return ast.Subscript(_checked(node.value), _checked(node.slice), ast.Load())
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords and \
+            len(node.args) == _FUNCTIONS.get(node.func.id, (None,))[0]:
+        return ast.Call(_name(node.func.id), [_checked(one) for one in node.args], [])
     raise SyntaxError(f"expected what docs/launch-record.md allows, got {type(node).__name__}")
 
 
-def _binary(kind, left, right) -> _Term:
-    function, left, right = _OPERATORS[type(kind)], _term(left), _term(right)
-    return lambda names: function(left(names), right(names))
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
 
 
 @functools.lru_cache(maxsize=65536)
-def _parsed(formula: str) -> _Term:
+def _compiled(formula: str) -> Callable[[Names], Any]:
     try:
-        return _term(ast.parse(formula, mode="eval").body)
+        body = _checked(ast.parse(formula, mode="eval").body)
+        names = ast.arguments(posonlyargs=[], args=[ast.arg("names")], kwonlyargs=[],
+                              kw_defaults=[], defaults=[])
+        code = ast.fix_missing_locations(ast.Expression(ast.Lambda(names, body)))
+        return eval(compile(code, "<formula>", "eval"), _GLOBALS)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise LaunchError(f"formula {formula!r:.200} of a launch record: {error}") from None
 
@@ -98,9 +101,9 @@ def _parsed(formula: str) -> _Term:
 def evaluate(formula: str, names: Names) -> int:
     """The number that a formula gives; 0 where it divides by 0. Raises LaunchError for
     a text that is no formula of these names."""
-    term = _parsed(formula)
+    function = _compiled(formula)
     try:
-        return int(term(names))
+        return int(function(names))
     except ZeroDivisionError:
         return 0
     except (KeyError, IndexError, AttributeError, TypeError) as error:

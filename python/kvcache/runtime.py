@@ -84,7 +84,7 @@ class Simulator:
                 raise DeviceFailed("the device does no more work after a fault")
             registered = []
             try:
-                for low, high in _merge([view.extent() for view in memory]):
+                for low, high in _merge([view.extent for view in memory]):
                     _check(_library().kvcacheHostRegister(
                         self._handle, _VOID(low), ctypes.c_uint64(high - low)))
                     registered.append(low)

@@ -49,7 +49,7 @@ class _Append:
     def program(self) -> Program:
         new = {"ragged": "offsets", "padded": "new_lengths"}.get(self.form)
         check = check_tables(self.layout, self.policy, new, self.sources) if new else None
-        return self.function.program(check=check)
+        return self.function.program(new=new, check=check)
 
 
 def append(layout: Layout, *, side: str = "both", form: str = "ragged",

@@ -73,7 +73,7 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
         kv.paged_attention(q, keys, values, result, offsets, policy=policy_of(policy),
                            scale=_number(f, "f32", "scale", scale), softcap=_number(f, "f32", "softcap", softcap),
                            window=_number(f, "i64", "window", window), **options)
-    return f.program(check=check_tables(layout, policy, "offsets", ["queries"]))
+    return f.program(new="offsets", check=check_tables(layout, policy, "offsets", ["queries"]))
 
 
 def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
@@ -110,5 +110,5 @@ def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
         kv.mla_decode(q, keys, result, offsets, lists, policy=policy_of(policy),
                       scale=_number(f, "f32", "scale", scale), **options)
     # Where slots are given, pages are not looked up.
-    return f.program(check=check_tables(layout, "skip" if slots else policy, "offsets",
-                                        ["queries"]))
+    return f.program(new="offsets", check=check_tables(layout, "skip" if slots else policy,
+                                                       "offsets", ["queries"]))

@@ -26,7 +26,7 @@ def _scores(f: Function):
 
 
 def _columns(given):
-    return longest(given, "columns", new=True)
+    return longest(given, "columns")
 
 
 def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
@@ -47,6 +47,7 @@ def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
         kv.indexer_scores(queries, weights, keys, offsets, _scores(f), causal=causal,
                           global_scale=number, policy=policy_of(policy))
     return f.program(sizes={"columns": _columns},
+                     new="offsets",
                      check=check_tables(layout, policy, "offsets", ["queries"]))
 
 
@@ -85,6 +86,7 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
         kv.indexer_topk(queries, weights, keys, offsets, indices, causal=causal,
                         global_scale=number, policy=policy_of(policy), **options)
     return f.program(sizes={"columns": _columns} if scores else {},
+                     new="offsets",
                      check=check_tables(layout, policy, "offsets", ["queries"]))
 
 
@@ -138,4 +140,5 @@ def remap_indices(layout: Layout, *, k: int, slots: str = "i64", ragged: bool = 
             options["scale_slots"] = f.array("scale_slots", [None, k], slots, shape=like,
                                              result=True)
         kv.remap_indices(indices, keys, found, policy=policy_of(policy), **options)
-    return f.program(check=check_tables(layout, policy, "offsets" if ragged else None, ["indices"]))
+    new = "offsets" if ragged else None
+    return f.program(new=new, check=check_tables(layout, policy, new, ["indices"]))

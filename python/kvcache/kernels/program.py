@@ -41,7 +41,8 @@ class Program:
     what shapes of results need beside arrays: how each follows from what arrays in
     host memory hold, unless it is said. `check` raises ArgumentError for arrays in
     host memory whose content does not fit. `target` is the layout of a second pool,
-    `layers` those that the kernel works on where no argument says it."""
+    `layers` those that the kernel works on where no argument says it, `new` the argument
+    that counts the new tokens of each sequence ("offsets", "new_lengths")."""
 
     name: str
     text: str
@@ -51,11 +52,12 @@ class Program:
     check: Optional[Callable[[Given], None]] = None
     target: Optional[Layout] = None
     layers: Optional[Sequence[int]] = None
+    new: Optional[str] = None
 
-    def prepare(self, pool: Optional[Pool], given: dict,
-                uses: Callable[[str], bool]) -> tuple[dict, Any]:
-        """The host function's arguments, and what a call gives back. `uses` says of a
-        name whether a launch depends on it."""
+    def prepare(self, pool: Optional[Pool], given: dict, uses: Callable[[str], bool],
+                stream: int = 0) -> tuple[dict, Any]:
+        """The host function's arguments, arrays as views for `stream`, and what a call
+        gives back. `uses` says of a name whether a launch depends on it."""
         given = dict(given)
         if self.layout is not None:
             given.update(_pool_arrays(pool, self.layout, "the first argument", ""))
@@ -68,37 +70,45 @@ class Program:
         sizes = {name: given.pop(name, None) for name in self.sizes}
         sizes = {name: integer(name, value, 0, 2**63 - 1) for name, value in sizes.items()
                  if value is not None}
+        results = {}
+
+        def add(argument, value):
+            if argument.result:
+                results[argument.name] = value
+            given[argument.name] = value if argument.rank is None else arrays.view(
+                value, argument.name, stream)
+
         for argument in self.arguments:
             if argument.name in given:
-                given[argument.name] = _converted(argument, given[argument.name])
+                add(argument, _converted(argument, given[argument.name]))
             elif argument.default is not None:
                 given[argument.name] = argument.default
         if self.layout is not None:
-            self._check_layers(pool, given)
+            self._check_layers(given)
         if self.check:
             self.check(given)
         for argument in self.arguments:
             if argument.name in given:
                 if argument.result:
                     self._check_result(argument, given, sizes)
-                continue
-            if argument.hidden and uses(argument.name):
-                given[argument.name] = np.array([self._longest(given, argument.name)], np.int32)
+            elif argument.hidden and uses(argument.name):
+                add(argument, np.array([self._longest(given, argument.name)], np.int32))
             elif argument.hidden:
-                given[argument.name] = arrays.ArrayView(
+                add(argument, arrays.ArrayView(
                     0, (1,) * argument.rank, (1,) * argument.rank, argument.dtype,
-                    dtypes.BITS[argument.dtype] // 8, _device(given), None)
+                    dtypes.BITS[argument.dtype] // 8, _device(given), None))
             elif argument.shape:
-                given[argument.name] = self._made(argument, given, sizes)
-        results = tuple(given[a.name] for a in self.arguments if a.result)
-        return given, results[0] if len(results) == 1 else results or None
+                add(argument, self._made(argument, given, sizes))
+        made = tuple(results[a.name] for a in self.arguments if a.name in results)
+        return given, made[0] if len(made) == 1 else made or None
 
-    def _check_layers(self, pool, given):
+    def _check_layers(self, given):
+        most = given["blocks"].shape[2]
         layers = (given["layer"],) if "layer" in given else self.layers or ()
         for layer in layers:
-            if not 0 <= layer < pool.layers:
-                raise ArgumentError(f"'layer': expected 0 to {pool.layers - 1}, the pool's layers, "
-                                    f"got {layer}")
+            if not 0 <= layer < most:
+                raise ArgumentError(f"'layer': expected 0 to {most - 1}, the pool's layers, got "
+                                    f"{layer}")
 
     def shape_of(self, argument: Argument, given: Given, sizes: Given) -> tuple:
         """Shape of an array that is made; ArgumentError where something is missing."""
@@ -123,7 +133,7 @@ class Program:
         """A result that is given has as many sequences and rows as one that is made;
         sizes that were not said are its own."""
         wanted = self.shape_of(argument, given, {**dict.fromkeys(self.sizes), **sizes})
-        got = arrays.view(given[argument.name], argument.name).shape
+        got = given[argument.name].shape
         if len(got) != len(wanted):
             return  # Refused later, with the rank.
         for i, (size_, has) in enumerate(zip(wanted, got)):
@@ -131,12 +141,12 @@ class Program:
                 raise ArgumentError(f"'{argument.name}': expected size {size_} of dimension {i}, "
                                     f"got {has}")
 
-    @staticmethod
-    def _longest(given, name):
+    def _longest(self, given, name):
         if _device(given) != "cpu":
             raise ArgumentError(f"missing argument '{name}', which checks at run time look at; it "
                                 "is only made where arrays lie in host memory")
-        return longest(given, name, new="offsets" in given)
+        known(given, "lengths", name)
+        return int(_tokens(given, self.new).max(initial=0))
 
     def _made(self, argument, given, sizes):
         if _device(given) != "cpu":
@@ -164,8 +174,8 @@ class OwnProgram:
     text: str
     arguments: tuple[Argument, ...] = ()
 
-    def prepare(self, pool: Optional[Pool], given: dict,
-                uses: Callable[[str], bool]) -> tuple[dict, Any]:
+    def prepare(self, pool: Optional[Pool], given: dict, uses: Callable[[str], bool],
+                stream: int = 0) -> tuple[dict, Any]:
         """Adds the arrays of a pool, if there is one, as `blocks` and `scales`."""
         if pool is not None:
             given = dict(given, **_pool_arrays(pool, getattr(pool, "layout", None),
@@ -177,7 +187,7 @@ def _pool_arrays(pool, layout, place: str, prefix: str) -> dict:
     if not isinstance(pool, Pool):
         raise ArgumentError(f"expected a pool as {place}, got {type(pool).__name__}; "
                             "Layout.allocate and Layout.wrap make one")
-    if pool.layout != layout:
+    if pool.layout is not layout and pool.layout != layout:
         raise ArgumentError(f"expected a pool of the kernel's layout as {place}, got one of "
                             "another layout")
     result = {prefix + "blocks": pool.blocks}
@@ -222,9 +232,9 @@ def _converted(argument: Argument, value):
 
 def _device(given: Given) -> str:
     """Where the arrays lie that are there, by the first one."""
-    for name, value in given.items():
-        if not isinstance(value, (int, float, str, np.generic)):
-            return arrays.view(value, name).device
+    for value in given.values():
+        if isinstance(value, arrays.ArrayView):
+            return value.device
     return "cpu"
 
 
@@ -232,12 +242,8 @@ def _device(given: Given) -> str:
 
 
 def size(given: Given, name: str, dimension: int = 0) -> int:
-    """A size of an array that is given, of whatever library. Raises KeyError where
-    it is not."""
-    array = given[name]
-    shape = getattr(array, "shape", None)
-    if shape is None:
-        shape = arrays.view(array, name).shape
+    """A size of an array that is given. Raises KeyError where it is not."""
+    shape = given[name].shape
     if dimension >= len(shape):
         raise ArgumentError(f"'{name}': expected more than {dimension} dimensions, got "
                             f"{len(shape)}")
@@ -247,7 +253,7 @@ def size(given: Given, name: str, dimension: int = 0) -> int:
 def numbers(given: Given, name: str) -> Optional[np.ndarray]:
     """The unsigned numbers of a list of i32 in host memory, widened; None on a
     GPU. Raises ArgumentError for other elements."""
-    view = arrays.view(given[name], name)
+    view = given[name]
     if view.dtype not in ("i32", "ui32"):
         raise ArgumentError(f"'{name}': expected elements of i32, got {view.dtype}")
     if view.device != "cpu":
@@ -264,12 +270,21 @@ def known(given: Given, name: str, needed_for: str) -> np.ndarray:
     return result
 
 
-def longest(given: Given, needed_for: str, new: bool = False) -> int:
-    """The greatest number of tokens of a sequence, those of this step too if `new`."""
+def longest(given: Given, needed_for: str) -> int:
+    """The greatest number of tokens of a sequence, those of this step too."""
     lengths = known(given, "lengths", needed_for)
-    if new:
-        lengths = lengths + np.diff(known(given, "offsets", needed_for))
-    return max(0, int(lengths.max())) if lengths.size else 0
+    known(given, "offsets", needed_for)
+    return int((lengths + _new_tokens(given, "offsets")).max(initial=0))
+
+
+def _tokens(given: Given, new: Optional[str]) -> Optional[np.ndarray]:
+    """Tokens of each sequence that is looked at, 0 of others: with `new`, of those that
+    have new ones. None where they are not in host memory."""
+    lengths = numbers(given, "lengths")
+    more = _new_tokens(given, new) if new in given else 0
+    if lengths is None or more is None:
+        return None
+    return lengths if new not in given else np.where(more > 0, lengths + more, 0)
 
 
 def check_tables(layout: Layout, policy: str, new: Optional[str] = None,
@@ -280,29 +295,26 @@ def check_tables(layout: Layout, policy: str, new: Optional[str] = None,
     def check(given: Given) -> None:
         if "lengths" not in given:
             return
-        lengths = numbers(given, "lengths")
-        more = _new_tokens(given, new) if new in given else None
-        if more is not None:
+        tokens = _tokens(given, new)
+        if new in given and given[new].device == "cpu":
             for name in rows:
                 _check_rows(given, new, name)
         for name in ("table", "scales_table"):
             if name not in given:
                 continue
-            shape = arrays.view(given[name], name).shape
-            if len(shape) != 2 or len(arrays.view(given["lengths"], "lengths").shape) != 1:
+            shape = given[name].shape
+            if len(shape) != 2 or len(given["lengths"].shape) != 1:
                 continue  # Refused later, with the rank.
             if shape[0] != size(given, "lengths"):
                 raise ArgumentError(f"'{name}': expected {size(given, 'lengths')} rows, one for "
                                     f"each length, got {shape[0]}")
-            if lengths is None or not lengths.size or policy == "skip" or (
-                    new in given and more is None):
+            if tokens is None or policy == "skip":
                 continue
-            # A sequence without new tokens is not looked at.
-            tokens = lengths if more is None else np.where(more > 0, lengths + more, 0)
-            pages = -(-int(tokens.max()) // layout.page_size)
+            most = int(tokens.max(initial=0))
+            pages = -(-most // layout.page_size)
             if pages > shape[1]:
-                raise ArgumentError(f"'{name}': expected at least {pages} pages for "
-                                    f"{int(tokens.max())} tokens, got {shape[1]}")
+                raise ArgumentError(f"'{name}': expected at least {pages} pages for {most} tokens, "
+                                    f"got {shape[1]}")
     return check
 
 
@@ -315,7 +327,7 @@ def _new_tokens(given: Given, new: str) -> Optional[np.ndarray]:
     if more.shape != (want,):
         raise ArgumentError(f"'{new}': expected {want} entries for {size(given, 'lengths')} "
                             f"lengths, got {' x '.join(map(str, more.shape))}")
-    result = np.diff(more) if new == "offsets" else more
+    result = more[1:] - more[:-1] if new == "offsets" else more
     if result.size and result.min() < 0:
         raise ArgumentError(f"'{new}': expected numbers that do not descend, got "
                             f"{more.tolist()}")

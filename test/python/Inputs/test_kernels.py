@@ -9,6 +9,7 @@ import threading
 
 import ml_dtypes
 import numpy as np
+from reference import tokens
 from util import raises
 
 import kvcache
@@ -216,6 +217,14 @@ def test_instrumented_kernels_can_be_called():
     k = kvcache.compile("gather", LAYOUT, instrument=True)
     np.testing.assert_array_equal(k(pool, lengths=LENGTHS, table=TABLE, layer=1)[0],
                                   reference(pool)[0])
+    # Offsets that count rows of the result say nothing of the cache's lengths.
+    k_ragged = kvcache.compile("gather", LAYOUT, ragged=True, instrument=True)
+    got = k_ragged(pool, lengths=[16, 4], table=TABLE, offsets=[0, 16, 20])
+    np.testing.assert_array_equal(got[:16], tokens(pool, TABLE[0], 16))
+    k_chosen = kvcache.compile("gather", LAYOUT, ragged=True, sequences=True, instrument=True)
+    got = k_chosen(pool, lengths=LENGTHS, table=TABLE, sequences=[1, 0, 1], offsets=[0, 4, 15, 19])
+    for first, last in ((0, 4), (15, 19)):
+        np.testing.assert_array_equal(got[first:last], tokens(pool, TABLE[1], 4))
     append = kvcache.compile("append", LAYOUT, side="key", instrument=True)
     rows = np.ones((1, 2, 64), pool.blocks.dtype)
     append(pool, lengths=[3], table=[[0]], offsets=[0, 1], key_rows=rows)
