@@ -76,7 +76,8 @@ def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
     if isinstance(array, np.ma.MaskedArray):
         raise ArgumentError(f"'{name}': expected an array without a mask, got a masked one; use "
                             "array.filled()")
-    return ArrayView(array.__array_interface__["data"][0], array.shape, _elements(array.strides, item, name),
+    pointer, _ = array.__array_interface__["data"]
+    return ArrayView(pointer, array.shape, _elements(array.strides, item, name),
                      dtypes.name_of(array.dtype), item, "cpu", array,
                      bool(array.flags.writeable))
 
@@ -185,7 +186,8 @@ def view(array, name: str = "array", stream: Optional[int] = None) -> ArrayView:
     """The view of an array of any library with `__array_interface__`,
     `__cuda_array_interface__`, `data_ptr` (torch) or `__dlpack__`. Work on a GPU's array
     goes into `stream` (a CUstream's number), for which DLPack makes the array ready; None
-    where there is none, as where only its shape is looked at. Raises ArgumentError for anything else."""
+    where there is none, as where only its shape is looked at. Raises ArgumentError for
+    anything else."""
     if isinstance(array, ArrayView):
         return array
     try:

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import inspect
 import json
-import numbers
+import operator
 import os
 import pathlib
 import re
@@ -152,11 +152,17 @@ def _handle(stream: Any) -> int:
         given = stream.__cuda_stream__()[1]
     else:
         given = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))
-    if isinstance(given, bool) or not isinstance(given, numbers.Integral) or \
-            not 0 <= given < 2**64:
+    try:
+        if isinstance(given, (bool, str, bytes, float)):
+            raise TypeError
+        number = operator.index(given) if hasattr(given, "__index__") else int(given)
+        is_handle = 0 <= number < 2**64
+    except (TypeError, ValueError, OverflowError):
+        is_handle = False
+    if not is_handle:
         raise ArgumentError("'stream': expected a CUstream as a number, or an object with "
                             f"cuda_stream, ptr or __cuda_stream__, got {stream!r:.80}")
-    return int(given)
+    return number
 
 
 def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
@@ -177,8 +183,11 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
     CompileError with diagnostics, or ValueError for options that are none.
     """
     _check_chip(chip)
-    if isinstance(opt_level, bool) or opt_level not in range(4):
+    if isinstance(opt_level, bool) or not isinstance(opt_level, (int, np.integer)) or \
+            not 0 <= opt_level <= 3:
         raise ValueError(f"expected an opt_level of 0 to 3, got {opt_level!r}")
+    if cache:
+        diskcache.limit()  # Refused before anything is compiled and written.
     for name, value in (("instrument", instrument), ("line_info", line_info), ("cache", cache)):
         if not isinstance(value, bool):
             raise ValueError(f"expected {name} to be True or False, got {value!r}")
@@ -188,7 +197,7 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
         raise ValueError(f"expected dump to be a folder's path, got {dump!r}")
     program = _program(kernel, layout, options)
     dump = dump or os.environ.get("KVCACHE_DUMP_IR") or None
-    settings = dict(opt_level=opt_level, instrument=instrument, line_info=line_info)
+    settings = dict(opt_level=int(opt_level), instrument=instrument, line_info=line_info)
     name = diskcache.key(program.text, chip, json.dumps(settings, sort_keys=True), _version())
     files = diskcache.load(name) if cache and not dump else None
     if files is None:

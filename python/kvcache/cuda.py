@@ -75,7 +75,8 @@ def _ordinal(memory: Mapping[str, ArrayView]) -> int:
             if status == _INVALID_VALUE:
                 raise ArgumentError(f"'{name}': expected memory of a GPU, got an address that the "
                                     f"CUDA driver does not know, {view.pointer:#x}; was it freed?")
-            ordinal = found.value if not status else None
+            _check(status)
+            ordinal = found.value
         if ordinal is not None:
             where.setdefault(ordinal, name)
     if len(where) > 1:

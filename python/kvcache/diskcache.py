@@ -64,8 +64,8 @@ def load(name: str) -> Optional[dict[str, bytes]]:
 def store(name: str, files: dict[str, bytes]) -> None:
     """Writes the entry, and drops those used longest ago where the folder is full. A
     folder that cannot be written is no error: the kernel is compiled again another
-    time."""
-    where = folder()
+    time. Raises ValueError as `limit` does."""
+    where, most = folder(), limit()
     if where is None:
         return
     body = json.dumps({one: base64.b64encode(content).decode()
@@ -79,7 +79,7 @@ def store(name: str, files: dict[str, bytes]) -> None:
             os.replace(temporary, where / f"{name}.json")
         except OSError:
             os.unlink(temporary)
-        _trim(where, name)
+        _trim(where, name, most)
     except OSError:
         pass
 
@@ -94,9 +94,9 @@ def limit() -> int:
     return int(text) * 10**6
 
 
-def _trim(where: pathlib.Path, newest: str) -> None:
-    """Deletes entries until the rest fits, never the newest one. Another process may do
-    the same at once, or read: an entry that is gone is compiled again."""
+def _trim(where: pathlib.Path, newest: str, most: int) -> None:
+    """Deletes entries until the rest fits into `most` bytes, never the newest one. Another
+    process may do the same at once, or read: an entry that is gone is compiled again."""
     entries, now = [], time.time()
     with os.scandir(where) as found:
         for one in found:
@@ -109,7 +109,7 @@ def _trim(where: pathlib.Path, newest: str) -> None:
                         os.unlink(one.path)
                 elif re.fullmatch(r"[0-9a-f]{64}\.json", one.name):
                     entries.append((facts.st_mtime_ns, facts.st_size, one.path))
-    total, most = sum(size for _, size, _ in entries), limit()
+    total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
         if total <= most:
             break

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import html
 
+from .dialects import kvcache as kv
+
 _COLOURS = {"values": "#4c78a8", "scales": "#f58518", "tail": "#54a24b", "padding": "#e8e8e8"}
 _WIDTH, _HEIGHT, _LEFT = 760, 22, 150
-_POOLS, _SIDES = ("values", "scales", "tail"), ("key", "value")
 
 
 def _name(one) -> str:
     """What a stretch of a token is."""
-    what = {0: "values", 1: f"scale {one['scale']}", 2: "tail"}[one["pool"]]
+    what = f"scale {one['scale']}" if one["pool"] == kv.Pool.scales else kv.Pool(one["pool"])
     return f"{what} of head {one['head']}"
 
 
@@ -40,21 +41,22 @@ class Explanation(str):
         pools = ("values", "scales") if layout.has_scales_pool else ("values",)
         for pool in pools:
             pieces = []
-            for one in layout.attr.layer_map(self.layers, _POOLS.index(pool)):
-                side = "keys and values" if one["side"] is None else f"{_SIDES[one['side']]}s"
+            for one in layout.attr.layer_map(self.layers, kv.Pool[pool]):
+                side = "keys and values" if one["side"] is None else f"{kv.Side(one['side'])}s"
                 pieces.append((pool, f"{side} of layer {one['layer']}", one["offset"],
                                one["bytes"]))
             yield f"page of {pool}", 0, layout.page_bytes(self.layers, pool), pieces
         for side in range(layout.sides):
             found = layout.attr.token_map(self.layers, side, 0, self.slot)
             for pool in pools:
-                pieces = [(_POOLS[one["pool"]], _name(one), one["offset"], one["bytes"])
+                pieces = [(str(kv.Pool(one["pool"])), _name(one), one["offset"], one["bytes"])
                           for one in found
-                          if (one["pool"] == 1 and layout.has_scales_pool) == (pool == "scales")]
+                          if (pool == "scales") == (
+                              layout.has_scales_pool and one["pool"] == kv.Pool.scales)]
                 first = min(start for *_, start, _ in pieces)
                 end = max(start + size for *_, start, size in pieces)
                 of = f", {pool}" if len(pools) > 1 else ""
-                yield f"slot {self.slot}, {_SIDES[side]}{of}", first, end - first, pieces
+                yield f"slot {self.slot}, {kv.Side(side)}{of}", first, end - first, pieces
 
     def svg(self) -> str:
         """A drawing: a page with its sides and layers, and below the token in `slot` in

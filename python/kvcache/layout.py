@@ -10,33 +10,17 @@ from typing import Any, Optional
 import numpy as np
 
 from . import arrays, dtypes
+from .checks import choice, count, member
+from .dialects import kvcache as kv
 from .errors import ArgumentError
 
-_PLACEMENTS = {"pool": 0, "inline": 1, "page_split": 2}
-_ORDERS = {"nhd": 0, "hnd": 1}
-_SWIZZLES = {"none": 0, "v": 1, "kv": 2}
-_SIDES = {"key": 0, "value": 1}
-_POOLS = ("values", "scales", "tail")
-
-
 def _integer(name: str, value: Any) -> int:
-    """An integer of 64 bits, or ValueError."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ValueError(f"expected {name} to be an integer, got {value!r}")
-    if not -2**63 <= value < 2**63:
-        raise ValueError(f"expected {name} to be an integer of 64 bits, got {value}")
-    return int(value)
+    return count(name, value, None)
 
 
-def _choice(name: str, value: Any, known) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {value!r}")
-
-
-def _pool(name: Any) -> int:
-    """The number of the pool of `values` or `scales`, or ValueError."""
-    _choice("a pool", name, _POOLS[:2])
-    return _POOLS.index(name)
+def _pool(name: Any) -> kv.Pool:
+    """The pool of `values` or `scales`, or ValueError."""
+    return kv.Pool[choice("a pool", name, ("values", "scales"))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +32,9 @@ class Place:
     offset: int
     bytes: int
     high_half: bool
+
+
+_ENUMERATIONS = {"placement": kv.Placement, "order": kv.Order, "swizzle": kv.ScaleSwizzle}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,10 +75,9 @@ class Layout:
                 raise ValueError("expected rope to be a pair of dtype and elements, got "
                                  f"{self.rope!r}")
             object.__setattr__(self, "rope", (self.rope[0], _integer("rope", self.rope[1])))
-        choices = {"scales_table": ("shared", "own"), "placement": _PLACEMENTS,
-                   "order": _ORDERS, "swizzle": _SWIZZLES}
-        for name, known in choices.items():
-            _choice(name, getattr(self, name), known)
+        choice("scales_table", self.scales_table, ("shared", "own"))
+        for name, kind in _ENUMERATIONS.items():
+            object.__setattr__(self, name, str(member(name, kind, getattr(self, name))))
         for name in ("mla", "kv_inner"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"expected {name} to be True or False, got "
@@ -137,10 +123,10 @@ class Layout:
             is_mla=self.mla, scale_dtype=type_of(self.scales),
             granularity=self.granularity or 0,
             own_scales_table=self.scales_table == "own" and bool(self.scales),
-            placement=_PLACEMENTS[self.placement], order=_ORDERS[self.order],
             rope_dtype=type_of(rope_dtype), rope_size=rope_size, kv_inner=self.kv_inner,
             footer=self.footer, page_align=self.page_align,
-            swizzle=_SWIZZLES[self.swizzle])
+            **{name: member(name, kind, getattr(self, name))
+               for name, kind in _ENUMERATIONS.items()})
 
     @functools.cached_property
     def text(self) -> str:
@@ -189,14 +175,14 @@ class Layout:
         return self._place(True, layers, block, side, layer, slot, head, dim, pitch)
 
     def _place(self, of_scale, layers, block, side, layer, slot, head, dim, pitch):
-        _choice("side", side, _SIDES)
+        side = member("side", kv.Side, side)
         where = dict(layers=layers, block=block, layer=layer, slot=slot, head=head, dim=dim,
                      pitch=pitch)
         layers, block, layer, slot, head, dim, pitch = (
             _integer(name, value) for name, value in where.items())
         pool, offset, size, high = self.attr.place(
-            layers, of_scale, block, _SIDES[side], layer, slot, head, dim, pitch)
-        return Place(_POOLS[pool], offset, size, high)
+            layers, of_scale, block, side, layer, slot, head, dim, pitch)
+        return Place(str(kv.Pool(pool)), offset, size, high)
 
     def explain(self, layers: int = 1, *, batch: Optional[int] = None,
                 token: Optional[int] = None, table=None, scales_table=None):
@@ -262,7 +248,8 @@ class Layout:
             scales_blocks = num_blocks
         elif not self.has_scales_pool:
             raise ValueError("expected no scales_blocks; the layout has no pool of scales")
-        if _integer("scales_blocks", scales_blocks) < 0:
+        scales_blocks = _integer("scales_blocks", scales_blocks)
+        if scales_blocks < 0:
             raise ValueError(f"expected scales_blocks of at least 0, got {scales_blocks}")
         scales = zeros(scales_blocks, "scales") if self.has_scales_pool else None
         return Pool(self, zeros(num_blocks, "values"), scales)
@@ -300,6 +287,18 @@ def shared_context():
     return context
 
 
+def _copy_of(layout: Layout, blocks: np.ndarray, scales: Optional[np.ndarray] = None) -> "Pool":
+    """A pool of its own with the same pages."""
+    copy = layout.allocate(blocks.shape[0], blocks.shape[2],
+                           scales_blocks=None if scales is None else scales.shape[0])
+    made = []
+    for new, old in ((copy.blocks, blocks), (copy.scales, scales)):
+        if old is not None:
+            made.append(new.view(old.dtype))  # Bytes may stand for 8-bit floats.
+            made[-1][...] = old
+    return Pool(layout, *made)
+
+
 class Pool:
     """The memory of a cache: `blocks` `[NB, sides, L, …]` and, where scales have a
     pool of their own, `scales`. Raises ArgumentError for arrays of another dtype or
@@ -322,11 +321,24 @@ class Pool:
         wanted = self.layout.pool_dtype(pool)
         if not dtypes.fits(view.dtype, wanted):
             raise ArgumentError(f"'{name}': expected elements of {wanted}, got {view.dtype}")
-        shape = self.layout.attr.pool_shape(_POOLS.index(pool))
+        shape = self.layout.attr.pool_shape(kv.Pool[pool])
         if len(shape) != len(view.shape) or any(
                 size is not None and size != got for size, got in zip(shape, view.shape)):
             text = ", ".join("?" if size is None else str(size) for size in shape)
             raise ArgumentError(f"'{name}': expected a shape of ({text}), got {view.shape}")
+        pitch, align = view.strides[0] * view.bytes, self.layout.page_align
+        if pool == "values" and view.shape[0] > 1 and align and pitch % align:
+            raise ArgumentError(f"'{name}': expected pages at multiples of {align} bytes, got a "
+                                f"stride of {pitch}; Layout.allocate makes such a pool")
+
+    def __copy__(self):
+        return type(self)(self.layout, self.blocks, self.scales)
+
+    def __reduce__(self):
+        arrays_ = [self.blocks] if self.scales is None else [self.blocks, self.scales]
+        # NumPy's copies are packed, and pages may have padding.
+        make = _copy_of if all(isinstance(one, np.ndarray) for one in arrays_) else type(self)
+        return make, (self.layout, *arrays_)
 
     @property
     def num_blocks(self) -> int:

@@ -10,9 +10,9 @@ from typing import Any, Mapping
 import numpy as np
 
 from . import arrays, dtypes
+from .checks import integer, real
 from .errors import ArgumentError, LaunchError
 from .formulas import evaluate
-from .scalars import integer, real
 
 
 class _Tensor:
@@ -143,7 +143,13 @@ def _scalar(argument, value) -> int:
 
 
 def _host_array(name: str, value) -> list[int]:
-    array = arrays.as_numpy(value, name) if hasattr(value, "shape") else np.asarray(value)
+    try:
+        array = arrays.as_numpy(value, name) if hasattr(value, "shape") else np.asarray(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"'{name}': expected a list of integers, got one that NumPy refuses: "
+                            f"{error}") from None
     if array.size and array.dtype.kind not in "iu":
         raise ArgumentError(f"'{name}': expected integers, got {array.dtype}")
     return [int(x) for x in array.reshape(-1)]

@@ -78,9 +78,10 @@ def _register(kernel: Kernel, name: str):
         for argument in [*results, *scratch]:
             given[argument.name] = make(argument, given, sizes, True)
         made = tuple(given[argument.name] for argument in results)
-        stream = None
-        if any(isinstance(value, torch.Tensor) and value.is_cuda for value in given.values()):
-            stream = torch.cuda.current_stream()
+        on_gpu = [value.device for value in given.values()
+                  if isinstance(value, torch.Tensor) and value.is_cuda]
+        # Each GPU has a current stream of its own.
+        stream = torch.cuda.current_stream(on_gpu[0]) if on_gpu else None
         kernel(*([] if own else program.pools(given)), stream=stream, **given)
         return made[0] if len(made) == 1 else made or None
 

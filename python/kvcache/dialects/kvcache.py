@@ -9,6 +9,7 @@ from ._kvcache_ops_gen import _Dialect
 from ._kvcache_enum_gen import *
 from . import _kvcache_enum_gen
 from .. import ir as _ir
+from ..checks import member as _member
 from .._mlir_libs._kvcache import (
     CacheType,
     CollectionType,
@@ -22,23 +23,9 @@ from .._mlir_libs._kvcache import (
 )
 
 
-def _member(kind, value):
-    """The member of an enumeration that a member, its number or its name says, or
-    ValueError."""
-    for one in kind:
-        if isinstance(value, str):
-            if value == str(one):
-                return one
-        elif not isinstance(value, (bool, _enum.Enum)) or isinstance(value, kind):
-            if value == one:
-                return one
-    known = ", ".join(f"{one} ({int(one)})" for one in kind)
-    raise ValueError(f"expected {kind.__name__} to be one of {known}, got {value!r}")
-
-
 def _register(kind):
     def build(value, context):
-        number = int(_member(kind, value))
+        number = int(_member(kind.__name__, kind, value))
         return _ir.IntegerAttr.get(_ir.IntegerType.get_signless(32, context), number)
 
     _ir.register_attribute_builder(f"KVCache_{kind.__name__}", replace=True)(build)

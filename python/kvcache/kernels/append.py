@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Optional
 
+from ..checks import choice, count, member, number
 from ..layout import Layout
-from .function import (Function, choice, count, member, norm, number, policy_of, rotation,
-                       sides_of)
+from .function import Function, norm, policy_of, rotation, sides_of
 from .program import Program, check_tables
 
 _FORMS = {"ragged": ["offsets"], "padded": ["new_lengths"],

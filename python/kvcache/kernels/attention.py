@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Optional
 
+from ..checks import choice, count, number
 from ..layout import Layout
-from .function import Function, choice, count, number, policy_of
+from .function import Function, policy_of
 from .program import Program, check_tables, size
 
 
@@ -55,8 +56,8 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, offsets=,
     [sinks=], [out=], [lse=], [scratch=], [global_scale=])` with queries
-    `[T, query_heads, D]`, of which `offsets` `[B + 1]` says whose they are, and lengths without the new tokens.
-    Gives `out`, like the queries, with `lse` also the logarithm of the sum, `[T,
+    `[T, query_heads, D]`, of which `offsets` `[B + 1]` says whose they are, and lengths
+    without the new tokens. Gives `out`, like the queries, with `lse` also the logarithm of the sum, `[T,
     query_heads]`."""
     from ..dialects import kvcache as kv
 
@@ -71,7 +72,8 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
         if global_scale:
             options["global_scale"] = f.array("global_scale", [], "f32")
         kv.paged_attention(q, keys, values, result, offsets, policy=policy_of(policy),
-                           scale=_number(f, "f32", "scale", scale), softcap=_number(f, "f32", "softcap", softcap),
+                           scale=_number(f, "f32", "scale", scale),
+                           softcap=_number(f, "f32", "softcap", softcap),
                            window=_number(f, "i64", "window", window), **options)
     return f.program(new="offsets", check=check_tables(layout, policy, "offsets", ["queries"]))
 

@@ -4,13 +4,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterable, Optional, Sequence
+from typing import Any, Optional, Sequence
 
-import numpy as np
-
-from ..errors import ArgumentError
+from ..checks import choice, count, member, number
 from ..layout import Layout, shared_context
-from ..scalars import real
 from .program import Argument, Program
 
 
@@ -76,8 +73,10 @@ class Function:
         return result
 
     def _pool(self, layout, name, pool):
+        from ..dialects import kvcache as kv
+
         ir = self._ir
-        shape = layout.attr.pool_shape(("values", "scales").index(pool))
+        shape = layout.attr.pool_shape(kv.Pool[pool])
         free, far = ir.ShapedType.get_dynamic_size(), ir.ShapedType.get_dynamic_stride_or_offset()
         # Pages and sides may lie anywhere; a page itself is packed.
         strides, step = [], 1
@@ -120,7 +119,7 @@ class Function:
 
         collection, layer = self.collection(), self.scalar("layer", default=0)
         get = {"key": kv.get_key_cache, "value": kv.get_value_cache}
-        types = {side: kv.CacheType.get(("key", "value").index(side), self.layout.attr)
+        types = {side: kv.CacheType.get(kv.Side[side], self.layout.attr)
                  for side in sides}
         return [get[side](collection, layer, results=[types[side]]) for side in sides]
 
@@ -166,8 +165,8 @@ def policy_of(policy: str):
     """The enumeration's value of a policy's name; None for the default."""
     from ..dialects import kvcache as kv
 
-    choice("policy", policy, ("assume", "skip", "trap"))
-    return None if policy == "assume" else kv.OutOfRange[policy]
+    found = member("policy", kv.OutOfRange, policy)
+    return None if found == kv.OutOfRange.assume else found
 
 
 def rotation(style: str, start: int):
@@ -183,32 +182,3 @@ def norm(eps: float, weight_offset: float):
     from ..dialects import kvcache as kv
 
     return kv.NormAttr.get(number("eps", eps), number("weight_offset", weight_offset))
-
-
-def member(name: str, kind, value: Any):
-    """The member of an enumeration of the dialect that is called `value`, or ValueError."""
-    choice(name, value, map(str, kind))
-    return next(one for one in kind if str(one) == value)
-
-
-def choice(name: str, value: Any, known: Iterable[str]) -> None:
-    """Raises ValueError for a value that is none of those that are known."""
-    known = tuple(known)
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {value!r}")
-
-
-def count(name: str, value: Any, least: int = 1) -> int:
-    """An integer of at least `least`, or ValueError."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or \
-            not least <= value < 2**63:
-        raise ValueError(f"expected {name} to be an integer of at least {least}, got {value!r}")
-    return int(value)
-
-
-def number(name: str, value: Any) -> float:
-    """A real number, or ValueError with the option's name."""
-    try:
-        return real(name, value)
-    except ArgumentError:
-        raise ValueError(f"expected {name} to be a number, got {value!r}") from None

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from ..checks import choice
 from ..errors import ArgumentError
 from ..layout import Layout
-from .function import Function, choice, policy_of
+from .function import Function, policy_of
 from .program import Program, check_tables, known, size
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Optional
 
+from ..checks import choice, count
 from ..layout import Layout
-from .function import Function, choice, count, policy_of
+from .function import Function, policy_of
 from .program import Program, check_tables, longest, size
 
 

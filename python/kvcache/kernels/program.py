@@ -10,9 +10,9 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 import numpy as np
 
 from .. import arrays, dtypes
+from ..checks import integer
 from ..errors import ArgumentError
 from ..layout import Layout, Pool
-from ..scalars import integer
 
 #: What shapes and sizes are computed from: the arguments of a call, by name.
 Given = Mapping[str, Any]

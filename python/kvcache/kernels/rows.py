@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from .function import Function, count, norm, policy_of, rotation
+from ..checks import count
+from .function import Function, norm, policy_of, rotation
 from .program import Program, size
 
 

@@ -176,6 +176,8 @@ Code cuCtxGetDevice(int *device) {
 }
 Code cuPointerGetAttribute(void *data, int attribute,
                            unsigned long long pointer) {
+  if (fails("cuPointerGetAttribute"))
+    return outOfMemory;
   const int deviceOrdinal = 9;
   int count = 0, device = static_cast<int>(pointer >> 40);
   cuDeviceGetCount(&count);

@@ -55,6 +55,10 @@ with raises(kvcache.ArgumentError, "got 'blocks' on GPU 1 and 'out' on GPU 2"):
 with raises(kvcache.ArgumentError, "'lengths': expected memory of a GPU, got an address that the CUDA "
                                    "driver does not know, 0x.*; was it freed?"):
     call(lengths=OnGPU((2,), "<i4", gpu=9))
+os.environ["MOCK_CUDA_FAIL"] = "cuPointerGetAttribute"
+with raises(kvcache.LaunchError, r"CUDA: out of memory \(2\)"):
+    call()
+del os.environ["MOCK_CUDA_FAIL"]
 call()  # Makes the context of GPU 1 the current one.
 device = ctypes.c_int()
 assert driver.cuCtxGetDevice(ctypes.byref(device)) == 0 and device.value == 1

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What nobody should do: an exception each, and everything goes on afterwards."""
 
+import decimal
+import fractions
 import multiprocessing
 import os
 import pathlib
@@ -13,7 +15,7 @@ from reference import filled, tokens
 from util import raises
 
 import kvcache
-from kvcache import ir
+from kvcache import checks, compiler, ir
 
 LAYOUT = kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=8, scales="f32",
                         granularity=32)
@@ -87,6 +89,60 @@ def test_arrays():
     works(k, pool)
 
 
+def test_numbers_are_not_rounded():
+    for value in (decimal.Decimal(2**53 + 1) + decimal.Decimal("0.5"), 0.5, float("nan"), "3", 1j):
+        with raises(kvcache.ArgumentError, "'n': expected an integer, got"):
+            checks.integer("n", value)
+    for value in (decimal.Decimal(2**53 + 1), fractions.Fraction(2**53 + 1), 2**53 + 1):
+        assert checks.integer("n", value) == 2**53 + 1
+    assert checks.integer("n", 2.0) == checks.integer("n", np.array(2)) == 2
+
+
+def test_streams():
+    class Index:
+        def __index__(self):
+            return 7
+
+    class Int:
+        def __int__(self):
+            return 7
+
+    class Torch:
+        cuda_stream = 7
+
+    for stream in (7, np.int64(7), Index(), Int(), Torch()):
+        assert compiler._handle(stream) == 7
+    for stream in (True, "7", 7.0, -1, 2**64, object()):
+        with raises(kvcache.ArgumentError, "'stream': expected a CUstream as a number"):
+            compiler._handle(stream)
+
+
+HOST_LIST = """
+func.func @main(%x: memref<?xi32> {kvcache.name = "x"},
+                %list: memref<2xindex> {kvcache.name = "list", kvcache.host_array}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 5 : i32
+  %n = memref.load %list[%c0] : memref<2xindex>
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
+             threads(%t, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    memref.store %v, %x[%b] : memref<?xi32>
+    gpu.terminator
+  }
+  return
+}
+"""
+
+
+def test_lists_in_host_memory():
+    k, x = kvcache.compile(HOST_LIST), np.zeros(4, np.int32)
+    k(x=x, list=[3, 0])
+    assert x.tolist() == [5, 5, 5, 0]
+    for wrong in ([[1], [2, 3]], ["a", 1], [1.5, 2]):
+        with raises(kvcache.ArgumentError, "'list': expected "):
+            k(x=x, list=wrong)
+
+
 def test_nothing_to_do():
     k = kvcache.compile("gather", LAYOUT)
     assert k(filled(LAYOUT, 4), lengths=[], table=np.zeros((0, 3), np.int32)).shape[0] == 0
@@ -112,6 +168,9 @@ def test_options():
             kvcache.Layout(**{**dict(dtype="bf16", heads=2, head_size=64, page_size=8),
                               **parameters})
     assert kvcache.Layout("bf16", np.int64(2), np.int32(64), 8).heads == 2
+    assert LAYOUT.allocate(4, 1, scales_blocks=np.int64(3)).scales.shape[0] == 3
+    one = kvcache.compile("clear_pages", LAYOUT, opt_level=np.int64(1))
+    assert one.key == kvcache.compile("clear_pages", LAYOUT, opt_level=1).key
     with raises(ValueError, "expected num_blocks to be an integer, got '4'"):
         LAYOUT.allocate("4", 1)
     with raises(ValueError, "expected a batch of 0 to 0, the rows of table, got 9"):
@@ -161,6 +220,7 @@ def test_options():
         (("rms_norm",), dict(heads=1, head_size=64, norm_size=0),
          "expected norm_size to be an integer of at least 1, got 0"),
         (("gather", LAYOUT), dict(opt_level=9), "expected an opt_level of 0 to 3, got 9"),
+        (("gather", LAYOUT), dict(opt_level=2.0), "expected an opt_level of 0 to 3, got 2.0"),
         (("gather", LAYOUT), dict(opt_level="x"), "expected an opt_level of 0 to 3, got 'x'"),
         (("gather", LAYOUT), dict(out=3), "expected an element type as MLIR spells it"),
         (("clear_pages", LAYOUT), dict(layers=3), "expected layers to be a list of integers"),

@@ -110,6 +110,12 @@ def test_the_folder_is_bounded(folder):
     with environment(KVCACHE_CACHE_DIR=str(folder), KVCACHE_CACHE_MEGABYTES="many"):
         with raises(ValueError, "expected KVCACHE_CACHE_MEGABYTES to be an integer"):
             diskcache.store(names[0], {})
+        assert not (folder / f"{names[0]}.json").exists()
+    fresh = folder / "fresh"
+    with environment(KVCACHE_CACHE_DIR=str(fresh), KVCACHE_CACHE_MEGABYTES="many"):
+        with raises(ValueError, "expected KVCACHE_CACHE_MEGABYTES to be an integer"):
+            kvcache.compile("clear_pages", LAYOUT)
+        assert not fresh.exists()
 
 
 def test_processes_that_trim_at_once(folder):

@@ -11,9 +11,9 @@ from kvcache.dialects import kvcache as kv
 
 # MLIR's own modules are MLIR's to document.
 OURS = ["kvcache"] + [
-    f"kvcache.{name}" for name in ("arrays", "compiler", "cuda", "diskcache", "dtypes",
+    f"kvcache.{name}" for name in ("arrays", "checks", "compiler", "cuda", "diskcache", "dtypes",
                                    "errors", "explain", "formulas", "kernels", "layout", "record",
-                                   "runtime", "scalars", "shutdown")]
+                                   "runtime", "shutdown")]
 
 
 def members(owner, prefix):

@@ -109,8 +109,8 @@ def test_members_of_enumerations():
             for policy in ("skip", 1, kv.OutOfRange.skip):
                 assert kv.gather(cache, result, policy=policy).policy.value == 1
             for policy in ("skipp", 77, -1, kv.RowForm.padded, True, 1.5, [1]):
-                with raises(ValueError, r"expected OutOfRange to be one of assume \(0\), "
-                                        r"skip \(1\), trap \(2\), got "):
+                with raises(ValueError, r"expected OutOfRange to be one of assume( \(0\))?, "
+                                        r"skip( \(1\))?, trap( \(2\))?, got "):
                     kv.gather(cache, result, policy=policy)
             with raises(ValueError, "expected RowForm to be one of ragged .* got 9"):
                 kv.append([], [], 9, [], [])

@@ -168,5 +168,8 @@ def test_pools():
         layout.wrap(pool.blocks, pool.scales[:, :, :1])
     padded = kvcache.Layout("f8E4M3FN", 1, 80, 8, scales="f8E8M0FNU", granularity=32, mla=True,
                             placement="page_split", rope=("bf16", 16), footer=8, page_align=512)
+    with raises(kvcache.ArgumentError, "'blocks': expected pages at multiples of 512 bytes, got a "
+                                       "stride of "):
+        padded.wrap(np.ascontiguousarray(padded.allocate(num_blocks=3, layers=1).blocks))
     pool = padded.allocate(num_blocks=3, layers=1)
     assert pool.blocks.strides[0] == padded.page_bytes(1) and pool.blocks.strides[0] % 512 == 0

@@ -34,6 +34,28 @@ class Foreign:
         return new(ctypes.addressof(self.tensor), b"dltensor", None)
 
 
+class Versioned(Foreign):
+    """The same by DLPack 1.0, with flags."""
+
+    def __init__(self, pointer, shape, code, bits, flags, major=1):
+        super().__init__(pointer, shape, code, bits)
+        self.managed = arrays._DLManagedTensorVersioned(major, 0, None, None, flags, self.tensor)
+
+    def __dlpack__(self, *, max_version):
+        assert max_version == (1, 0)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p,
+                                                       ctypes.c_void_p]
+        return new(ctypes.addressof(self.managed), b"dltensor_versioned", None)
+
+
+class Unversioned(Foreign):
+    """By a library that knows nothing of versions."""
+
+    def __dlpack__(self):
+        return super().__dlpack__()
+
+
 def unmapped(array):
     """A copy of an array, whose memory is then taken away."""
     memory = mmap.mmap(-1, array.nbytes)
@@ -79,6 +101,25 @@ def test_memory_that_is_not_mapped():
     with raises(kvcache.LaunchError, gone):
         k(LAYOUT.wrap(unmapped(pool.blocks), pool.scales), **good)
     np.testing.assert_array_equal(k(pool, **good)[0], tokens(pool, TABLE[0], 11))
+
+
+def test_versions_of_dlpack():
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    good, expected = dict(lengths=LENGTHS, table=TABLE), tokens(pool, TABLE[0], 11)
+    out = np.zeros(OUT, np.float32)
+    where = (out.ctypes.data, OUT, 2, 32)
+    for array in (Foreign(*where), Unversioned(*where), Versioned(*where, 0)):
+        out[...] = 0
+        assert k(pool, **good, out=array) is array
+        np.testing.assert_array_equal(out[0], expected)
+    for flags in (1, 2):  # Read-only, copied.
+        with raises(kvcache.ArgumentError, "'out': expected an array that can be written, got a "
+                                           "read-only one"):
+            k(pool, **good, out=Versioned(*where, flags))
+    table = Versioned(TABLE.ctypes.data, TABLE.shape, 0, 32, 1)
+    np.testing.assert_array_equal(k(pool, lengths=LENGTHS, table=table)[0], expected)
+    with raises(kvcache.ArgumentError, "'out': expected DLPack of version 1, got 2"):
+        k(pool, **good, out=Versioned(*where, 0, major=2))
 
 
 def test_host_memory():

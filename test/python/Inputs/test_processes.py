@@ -29,6 +29,18 @@ def test_pickling():
     pool.scales[:] = 3
     other = pickle.loads(pickle.dumps(pool))
     assert other.layout == LAYOUT and np.all(other.scales == 3)
+    padded = kvcache.Layout("f8E4M3FN", 1, 80, 8, scales="f8E8M0FNU", granularity=32, mla=True,
+                            placement="page_split", rope=("bf16", 16), footer=8, page_align=512)
+    pool = padded.allocate(3, 1)
+    pool.blocks[1] = 7
+    bytes_ = padded.wrap(pool.blocks.view(np.uint8))
+    for one in (pool, bytes_):
+        for other in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+            assert other.blocks.strides == one.blocks.strides
+            assert other.blocks.dtype == one.blocks.dtype
+            np.testing.assert_array_equal(other.blocks.view(np.uint8), pool.blocks.view(np.uint8))
+            assert not np.shares_memory(other.blocks, one.blocks)
+        assert copy.copy(one).blocks is one.blocks
     text = LAYOUT.explain(token=3, table=[[1]])
     assert pickle.loads(pickle.dumps(text)) == text
     assert pickle.loads(pickle.dumps(text)).svg() == text.svg()
