@@ -180,8 +180,10 @@ int kvcacheHostRegister(kvcacheDevice handle, void *pointer, uint64_t bytes) {
   });
 }
 
-int kvcacheHostIsMapped(const void *pointer, uint64_t bytes) {
-  return ptxsim::hostAccess(toAddress(pointer), bytes).readable;
+int kvcacheHostAccess(const void *pointer, uint64_t bytes) {
+  ptxsim::HostAccess access = ptxsim::hostAccess(toAddress(pointer), bytes);
+  return (access.readable ? KVCACHE_HOST_READABLE : 0) |
+         (access.writable ? KVCACHE_HOST_WRITABLE : 0);
 }
 
 int kvcacheHostUnregister(kvcacheDevice handle, void *pointer) {

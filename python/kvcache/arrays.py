@@ -216,22 +216,32 @@ def view(array, name: str = "array", stream: Optional[int] = None) -> ArrayView:
         raise ArgumentError(f"'{name}': {text}") from error
 
 
+def check_host_memory(seen: ArrayView, name: str) -> None:
+    """Looks once whether the memory of an array on the host is there, and whether it can
+    be written. Raises ArgumentError where it cannot be read."""
+    from . import runtime
+
+    low, high = seen.extent
+    if seen.checked or high == low:
+        return
+    if not seen.pointer:
+        raise ArgumentError(f"'{name}': expected memory, got a null pointer")
+    readable, writeable = runtime.host_access(low, high)
+    if not readable:
+        raise ArgumentError(f"'{name}': expected {high - low} bytes of memory at {low:#x}, got "
+                            "some that is not mapped or cannot be read; was it freed?")
+    seen.writeable = seen.writeable and writeable
+    seen.checked = True
+
+
 def as_numpy(array, name: str = "array") -> np.ndarray:
     """A NumPy array of the same memory, which lies on the host. Raises ArgumentError
     otherwise, and for memory that is no longer there."""
-    from . import runtime
-
     seen = view(array, name)
     if seen.device != "cpu":
         raise ArgumentError(f"'{name}': expected an array in host memory, got one on a GPU")
     low, high = seen.extent
-    if high > low and not seen.checked:
-        if not seen.pointer:
-            raise ArgumentError(f"'{name}': expected memory, got a null pointer")
-        if not runtime.is_host_memory(low, high):
-            raise ArgumentError(f"'{name}': expected {high - low} bytes of memory at {low:#x}, got "
-                                "some that is not mapped; was it freed?")
-        seen.checked = True
+    check_host_memory(seen, name)
     if isinstance(seen.owner, np.ndarray):
         return seen.owner
     dtype = dtypes.to_numpy(seen.dtype)

@@ -184,6 +184,8 @@ def _check_tensor(argument, view: arrays.ArrayView) -> None:
     if view.pointer % argument["alignment"]:
         raise ArgumentError(f"'{name}': expected an address that is a multiple of "
                             f"{argument['alignment']}, got {view.pointer:#x}")
+    if view.device == "cpu":
+        arrays.check_host_memory(view, name)
     if "write" in argument["access"] and not view.writeable:
         raise ArgumentError(f"'{name}': expected an array that can be written, got a "
                             "read-only one")

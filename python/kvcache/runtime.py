@@ -31,13 +31,14 @@ def _library():
         raise LaunchError(f"expected libkvcache_runtime.so in {folder}; install the package again")
     library = ctypes.CDLL(str(found[0]))
     library.kvcacheLastError.restype = ctypes.c_char_p
-    library.kvcacheHostIsMapped.argtypes = [_VOID, ctypes.c_uint64]
+    library.kvcacheHostAccess.argtypes = [_VOID, ctypes.c_uint64]
     return library
 
 
-def is_host_memory(low: int, high: int) -> bool:
-    """Whether the addresses from `low` to before `high` are mapped and can be read."""
-    return bool(_library().kvcacheHostIsMapped(low, high - low))
+def host_access(low: int, high: int) -> tuple[bool, bool]:
+    """Whether all addresses from `low` to before `high` can be read, and be written."""
+    access = _library().kvcacheHostAccess(low, high - low)
+    return bool(access & 1), bool(access & 2)
 
 
 def _check(status: int) -> None:

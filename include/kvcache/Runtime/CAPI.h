@@ -65,8 +65,17 @@ int kvcacheMemSet(kvcacheDevice device, void *dst, uint32_t value,
 /// what can only be read kernels may only read.
 int kvcacheHostRegister(kvcacheDevice device, void *pointer, uint64_t bytes);
 int kvcacheHostUnregister(kvcacheDevice device, void *pointer);
-/// 1 where these bytes of host memory are mapped and can be read, else 0.
-int kvcacheHostIsMapped(const void *pointer, uint64_t bytes);
+
+/// Bits of kvcacheHostAccess.
+enum {
+  /// All bytes of a range of host memory can be read.
+  KVCACHE_HOST_READABLE = 1,
+  /// All can be written.
+  KVCACHE_HOST_WRITABLE = 2
+};
+/// What can be done with these bytes of host memory: a sum of the above, 0
+/// where some are not mapped. Both where the system does not tell.
+int kvcacheHostAccess(const void *pointer, uint64_t bytes);
 
 /* Modules and launches ----------------------------------------------------- */
 

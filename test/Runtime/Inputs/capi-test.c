@@ -201,8 +201,9 @@ int main(void) {
   wrong(kvcacheModuleLoad(device, NULL, 0, &module), "null image");
   wrong(kvcacheHostRegister(device, (void *)0x10000, 4096), "unmapped");
   wrong(kvcacheHostRegister(device, values, UINT64_MAX), "endless");
-  printf("mapped: %d %d %d\n", kvcacheHostIsMapped(values, sizeof values),
-         kvcacheHostIsMapped((void *)0x10000, 1), kvcacheHostIsMapped(NULL, 0));
+  printf("access: %d %d %d %d\n", kvcacheHostAccess(values, sizeof values),
+         kvcacheHostAccess("constant", 8),
+         kvcacheHostAccess((void *)0x10000, 1), kvcacheHostAccess(NULL, 0));
   wrong(kvcacheEventElapsedTime(event, event, NULL), "nowhere to put a time");
   wrong(kvcacheEventElapsedTime(event, event, &elapsed), "simulated time");
   wrong(kvcacheEventElapsedTime((kvcacheEvent)stream, event, &elapsed),

@@ -80,7 +80,7 @@ def test_memory_that_is_not_mapped():
     good = dict(lengths=LENGTHS, table=TABLE)
     gone = "was it freed"
     cases = [
-        (kvcache.LaunchError, gone, dict(out=Foreign(NOWHERE, OUT, 2, 32))),
+        (kvcache.ArgumentError, f"'out': .*{gone}", dict(out=Foreign(NOWHERE, OUT, 2, 32))),
         (kvcache.ArgumentError, f"'lengths': .*{gone}", dict(lengths=Foreign(NOWHERE, (2,), 0, 32))),
         (kvcache.ArgumentError, "'lengths': expected memory, got a null pointer",
          dict(lengths=Foreign(0, (2,), 0, 32))),
@@ -93,12 +93,12 @@ def test_memory_that_is_not_mapped():
         (kvcache.ArgumentError, f"'lengths': .*{gone}", dict(lengths=unmapped(LENGTHS))),
         (kvcache.ArgumentError, f"'lengths': .*{gone}",
          dict(lengths=unmapped(LENGTHS.astype(np.int64)))),
-        (kvcache.LaunchError, gone, dict(table=unmapped(TABLE))),
+        (kvcache.ArgumentError, f"'table': .*{gone}", dict(table=unmapped(TABLE))),
     ]
     for kind, pattern, arguments in cases:
         with raises(kind, pattern):
             k(pool, **{**good, **arguments})
-    with raises(kvcache.LaunchError, gone):
+    with raises(kvcache.ArgumentError, f"'blocks': .*{gone}"):
         k(LAYOUT.wrap(unmapped(pool.blocks), pool.scales), **good)
     np.testing.assert_array_equal(k(pool, **good)[0], tokens(pool, TABLE[0], 11))
 
@@ -122,10 +122,45 @@ def test_versions_of_dlpack():
         k(pool, **good, out=Versioned(*where, 0, major=2))
 
 
+def protected(pages, access, first, count):
+    """An address of pages of zeros, of which some are protected."""
+    libc, size = ctypes.CDLL(None), mmap.PAGESIZE
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    address = libc.mmap(None, pages * size, mmap.PROT_READ | mmap.PROT_WRITE, 0x22, -1, 0)
+    assert libc.mprotect(address + first * size, count * size, access) == 0
+    return address
+
+
+def test_protected_memory():
+    """Such as of a file that is mapped for reading, and of a guard page inside."""
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    good, expected = dict(lengths=LENGTHS, table=TABLE), tokens(pool, TABLE[0], 11)
+    none, read = 0, mmap.PROT_READ
+    for first, count in ((0, 16), (1, 1)):
+        with raises(kvcache.ArgumentError, "'out': expected an array that can be written, got a "
+                                           "read-only one"):
+            k(pool, **good, out=Foreign(protected(16, read, first, count), OUT, 2, 32))
+        with raises(kvcache.ArgumentError, "'out': .* that is not mapped or cannot be read"):
+            k(pool, **good, out=Foreign(protected(16, none, first, count), OUT, 2, 32))
+    out = arrays.as_numpy(k(pool, **good, out=Foreign(protected(16, none, 12, 4), OUT, 2, 32)))
+    np.testing.assert_array_equal(out[0], expected)
+    # What is only read may be protected so: lengths of 0.
+    zeros = Foreign(protected(1, read, 0, 1), (2,), 0, 32)
+    assert not np.any(k(pool, lengths=zeros, table=TABLE, rows=11))
+
+
 def test_host_memory():
     array = np.zeros(10**6, np.uint8)
     low = array.ctypes.data
-    assert runtime.is_host_memory(low, low + array.nbytes) and runtime.is_host_memory(low, low)
-    assert not runtime.is_host_memory(NOWHERE, NOWHERE + 1)
-    assert not runtime.is_host_memory(0, 8)
-    assert not runtime.is_host_memory(low, 2**63)
+    assert runtime.host_access(low, low + array.nbytes) == runtime.host_access(low, low) == (
+        True, True)
+    size = mmap.PAGESIZE
+    for access, expected in ((0, (False, False)), (mmap.PROT_READ, (True, False)), (3, (True, True))):
+        address = protected(9, access, 4, 1)
+        for first, last, inside in ((0, 9, True), (4, 5, True), (0, 4, False), (5, 9, False)):
+            got = runtime.host_access(address + first * size, address + last * size)
+            assert got == (expected if inside else (True, True)), (access, first, last, got)
+    for low, high in ((NOWHERE, NOWHERE + 1), (0, 8), (low, 2**63)):
+        assert runtime.host_access(low, high) == (False, False)
