@@ -72,7 +72,7 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: m
 
 #kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
 func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x?x64xbf16>, %out: memref<?x?x64xbf16>, %o: memref<?xi32>) {
-  // expected-error @+1 {{'kvcache.paged_attention' op expected dimension 1 (Hq) of 'q' to be static}}
+  // expected-error @+1 {{'kvcache.paged_attention' op expected dimension 1 (Hq) of 'q' to be static, got a dynamic size}}
   kvcache.paged_attention queries(%q : memref<?x?x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
       into(%out : memref<?x?x64xbf16>) ragged(%o : memref<?xi32>)
   return

@@ -137,8 +137,10 @@ def attention_case(rng, lengths, group, options):
     if dtype == "f16" or dtype in CODES and rng.integers(2):
         inputs["q"] = write(decode(inputs["q"], "bf16").astype(np.float32), "f16")
         dtypes["q"] = "f16"
-    args = {"l": 1, "scale": D**-0.5, "parts": _pick(rng, 0, 1, 3)}
-    if not has_nan and rng.integers(3) == 0:
+    args = {"l": 1, "scale": D**-0.5,
+            "parts": options.get("parts") or _pick(rng, 0, 1, 3)}
+    # Keys of a short window are one part.
+    if not has_nan and not options.get("parts") and rng.integers(3) == 0:
         args["window"] = int(_pick(rng, 1, 9, P, 200))
     if rng.integers(3) == 0:
         args["softcap"] = 4.0
@@ -170,20 +172,20 @@ def mla_case(rng, lengths, heads, options):
         scales = np.exp2(rng.uniform(-3, 0, (rows, heads)))
         scales *= rng.choice([1, 1, -1], scales.shape)
         inputs["q_scale"], dtypes["q_scale"] = scales.astype(np.float32), "f32"
-    if rng.integers(2):
-        _name_slots(rng, layout, inputs, lengths, new)
+    if options.get("slots") or rng.integers(2):
+        _name_slots(rng, layout, inputs, lengths, new,
+                    options.get("slots") or int(rng.integers(1, 90)))
         dtypes |= {"slots": "i64", "scale_slots": "i64"}
-    args = {"l": 1, "scale": D**-0.5, "v_dim": v_dim, "parts": _pick(rng, 0, 1, 3),
-            "out_dtype": "f32"}
+    args = {"l": 1, "scale": D**-0.5, "v_dim": v_dim,
+            "parts": options.get("parts") or _pick(rng, 0, 1, 3), "out_dtype": "f32"}
     name = (f"mla {dtype} D{D} P{P} heads {heads} lengths {lengths} new {new} "
             f"{sorted(inputs)} {args}{_remarks(layout, has_nan)}")
     return Case(name, "mla_decode", layout, nb, nbs, args, inputs, dtypes, {})
 
 
-def _name_slots(rng, layout, inputs, lengths, new):
-    """Lists of some tokens of each row's sequence, -1 in between."""
+def _name_slots(rng, layout, inputs, lengths, new, count):
+    """Lists of `count` entries: some tokens of each row's sequence, -1 in between."""
     rows = [(b, length) for b, length in enumerate(lengths) for _ in range(new[b])]
-    count = int(rng.integers(1, 90))
     lists = {"slots": "lookup_table"}
     if "scales_lookup_table" in inputs:
         lists["scale_slots"] = "scales_lookup_table"

@@ -33,14 +33,17 @@ class Program:
 
 class Runner:
     """Runs for `chip`; `tools` are the simulator's checks, `expand` options of
-    kvcache-expand-kernels."""
+    kvcache-expand-kernels. With `counts`, `launched` are the names of the kernels
+    that the last run launched."""
 
-    def __init__(self, build, chip, tools="", keep=None, timeout=600, expand=""):
+    def __init__(self, build, chip, tools="", keep=None, timeout=600, expand="",
+                 counts=False):
         self.tool = pathlib.Path(build) / "bin" / "kvcache-run"
         self.opt = pathlib.Path(build) / "bin" / "kvcache-opt"
         self.expand = expand
         self.chip, self.tools, self.keep = chip, tools, keep
         self.timeout = timeout
+        self.counts, self.launched = counts, []
 
     def _call(self, command):
         try:
@@ -63,6 +66,7 @@ class Runner:
                 raise Unsupported(text)
             raise RunFailed(f"{pathlib.Path(command[0]).name} ended with "
                             f"{done.returncode}: {text}")
+        return done.stderr
 
     def run(self, name, program):
         """Arrays by name; of a sparse one its pages that are not zero, as
@@ -74,6 +78,8 @@ class Runner:
             command = [str(self.tool), str(text), f"--chip={self.chip}"]
             if self.tools:
                 command += ["--device=sim", f"--tool={self.tools}"]
+            if self.counts:
+                command.append("--count")
             for number, (argument, array) in enumerate(program.arguments):
                 at = folder / argument
                 out = f"{at}.out.npy"
@@ -96,7 +102,8 @@ class Runner:
             if self.expand:
                 self._call([str(self.opt), str(text), "-o", str(text),
                             f"--kvcache-expand-kernels={self.expand}"])
-            self._call(command)
+            said = self._call(command)
+            self.launched = re.findall(r"^kernel '(\w+)'", said, re.M)
             results = {}
             for argument, array in program.arguments:
                 if argument not in program.outputs:

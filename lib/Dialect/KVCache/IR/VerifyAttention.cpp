@@ -34,7 +34,8 @@ static LogicalResult verifyRows(Operation *op, Value cache, Value q, Value out,
   auto qType = cast<MemRefType>(q.getType());
   int64_t heads = qType.getRank() == 3 ? qType.getDimSize(1) : 0;
   if (qType.getRank() == 3 && ShapedType::isDynamic(heads))
-    return op->emitOpError("expected dimension 1 (Hq) of 'q' to be static");
+    return op->emitOpError("expected dimension 1 (Hq) of 'q' to be static, "
+                           "got a dynamic size");
   constexpr int64_t any = ShapedType::kDynamic;
   if (failed(verifyTensor(op, "q", q, queryTypes,
                           {any, any, layout.getHeadSize()}, {"T", "Hq", "D"})))

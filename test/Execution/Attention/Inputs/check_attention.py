@@ -6,10 +6,12 @@ Pages lie in random order, slots that no token was written to hold NaN, table
 columns that no token needs hold 0xFFFFFFFF. Each run is repeated: the results
 must be the same bits. A result may differ from the exact one by `BOUND` times
 the row's largest value. Some caches hold NaN where every row sees it.
-`--small` makes queries and factors of scores 0 or tiny.
+`--small` makes queries and factors of scores 0 or tiny. `--parts` gives workspaces
+room for so many parts of a row's keys, and expects a kernel that combines them.
 """
 import argparse
 import dataclasses
+import json
 import pathlib
 import sys
 
@@ -74,6 +76,9 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--longest", type=int, default=300)
+    parser.add_argument("--lengths", type=lambda text: json.loads(f"[{text}]"))
+    parser.add_argument("--parts", type=int)
+    parser.add_argument("--slots", type=int, help="entries of a list of slots")
     parser.add_argument("--keep")
     parser.add_argument("--expand", default="")
     for name in ("D", "P", "g", "H"):
@@ -84,10 +89,11 @@ def main():
                         choices=("attention", "mla_decode"))
     options = parser.parse_args()
     runner = Runner(options.build, options.chip, "all", options.keep,
-                    expand=options.expand)
+                    expand=options.expand, counts=bool(options.parts))
     rng = np.random.default_rng(options.seed)
     lengths = [n for n in (0, 1, "P-1", "P", "P+1", 300, 4096)
                if not isinstance(n, int) or n <= options.longest]
+    lengths = options.lengths or lengths
     failures = 0
     for number in range(options.runs):
         group = (1, 3, 4, 8, 16)[number % 5]
@@ -107,6 +113,8 @@ def main():
                                      case.args, case.inputs, case.dtypes)
             got = run_case(case, runner)
             error = _compare(case, got, want)
+            if options.parts and len(runner.launched) != 2:
+                raise RunFailed(f"expected two kernels, got {runner.launched}")
             again = run_case(case, runner)
             if any((got[name].view(np.uint64) != again[name].view(np.uint64)).any()
                    for name in ("out", "lse")):

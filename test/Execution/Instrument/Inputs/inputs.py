@@ -22,6 +22,7 @@ PROGRAM = """
 #keys = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 32, is_mla = true>, page_size = 4,
                         scales = <f32, granularity = 32>>
 #wide = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 32>, page_size = 4>
+#heads = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 4>
 func.func @main({arguments}) {{
 {register}
   %c0 = arith.constant 0 : index
@@ -95,6 +96,17 @@ def rope(source, target, types):
       : {types} by memref<3xi32>, memref<8x16xf32>, memref<8x16xf32>"""
 
 
+def attention(window):
+    return f"""%attended = kvcache.get_paged_cache blocks(%heads : memref<?x2x?x4x2x64xbf16>)
+      lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>)
+      max_cache(%max : memref<1xi32>) : !kvcache.collection<#heads>
+  %ak = kvcache.get_key_cache %attended[%c0] : !kvcache.collection<#heads>
+  %av = kvcache.get_value_cache %attended[%c0] : !kvcache.collection<#heads>
+  kvcache.paged_attention queries(%asking : memref<?x4x64xbf16>)
+      over(%ak, %av : !kvcache.cache<key, #heads>, !kvcache.cache<value, #heads>)
+      into(%answers : memref<?x4x64xbf16>) ragged(%offsets : memref<?xi32>) {{window = {window} : i64}}"""
+
+
 def in_kernel(text):
     return f"""gpu.launch blocks(%i, %j, %l) in (%u = %c1, %v = %c1, %w = %c1)
       threads(%m, %n, %q) in (%x1 = %c1, %y1 = %c1, %z1 = %c1) {{
@@ -125,6 +137,8 @@ OPERATIONS = {
     "indexer_topk": f"kvcache.indexer_topk causal {INDEXED} into(%best : memref<?x4xi32>)",
     "remap_indices": """kvcache.remap_indices indices(%best : memref<?x4xi32>)
       from(%ik : !kvcache.cache<key, #keys>) into(%found_slots : memref<?x4xi64>) offsets(%offsets : memref<?xi32>)""",
+    "attention": attention(8),
+    "attention_far": attention(9),
     "gather_into_pool": f"""kvcache.gather skip from(%wk : {WIDE})
       into(%view : memref<6x2x32xbf16, strided<[64, 32, 1], offset: 64>>) offsets(%offsets : memref<?xi32>)""",
     "append_from_pool": f"""kvcache.append
@@ -191,6 +205,9 @@ def main(folder, name, *lists):
         "scored": ("?x?xf32", np.zeros((3, 8), np.float32)),
         "best": ("?x4xi32", np.zeros((3, 4), np.int32)),
         "found_slots": ("?x4xi64", np.zeros((3, 4), np.int64)),
+        "heads": ("?x2x?x4x2x64xbf16", np.zeros((4, 2, 1, 4, 2, 64), np.uint16)),
+        "asking": ("?x4x64xbf16", np.zeros((3, 4, 64), np.uint16)),
+        "answers": ("?x4x64xbf16", np.zeros((3, 4, 64), np.uint16)),
         "found": ("2xf32", np.zeros(2, np.float32)),
         "found32": ("32xf32", np.zeros(32, np.float32)),
         "offsets": ("?xi32", np.array([0, 2, 3], np.uint32)),

@@ -22,8 +22,9 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
         out = SUM_j e^x_j v_j / (SUM_j e^x_j + e^sink)      lse = ln(SUM_j e^x_j + e^sink)
 
     where `sink` is `sinks[h]`, and absent without `sinks`. A row that sees no key
-    has `out` 0, and `lse` its sink or minus infinity. Rows of no sequence are not
-    written.
+    has `out` 0, and `lse` its sink or minus infinity. Rows of no sequence, such as
+    those from `row_offsets[B]` on that pad a batch, are neither read nor written: a
+    row that belongs to a sequence is a token that lies in the cache.
 
     Keys and values of a quantised cache are quantised value times scale; those
     of a cache of f8E4M3FN without scales are unscaled, and i8 has scales.
@@ -33,8 +34,10 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     token: keys to sums of two f16, values to one, both with an absolute error of
     up to 2^-38 of the largest number that has the largest of the token's scales.
     The weights `e^x_j` (times the scale of the value) are rounded to the type of
-    the products. The result is within 2e-3 of the row's largest value of that of
-    exact arithmetic with scores as f32 rounds them, and the same in every run.
+    the products. The result is the same in every run and, as f32, within 2e-3 of
+    the row's largest value of that of exact arithmetic with scores as f32 rounds
+    them; `out` of f16 or bf16 rounds it once more, by up to 2^-11 or 2^-8 of the
+    element.
 
     - Scores beyond 2^25 are so far apart in f32 that weights may be wrong, and all
       of a row may become 0; no result is NaN for that.
@@ -47,6 +50,9 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
       without it must fit f32.
     - What is stored in slots from `cache_length(b) + new tokens` on has no
       influence, nor have table columns beyond those of the last token.
+    - A value that is infinite or NaN may make that element NaN in rows that do not
+      see its token, too: those that see another one of its tile of 16 tokens, from
+      a multiple of 16 on, where its weight is 0 and the product NaN.
 
     `workspace` lets several blocks share the keys of a row: they leave
     `Hq * (D + 2)` numbers a row and part there, which a second kernel combines.
@@ -70,7 +76,8 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     - `scale` (1 / sqrt(D) where it is not given) is positive, `softcap` too and at
       most 1024, `window` is at least 1. One beyond the positions of a table whose
       type says how many pages a sequence has is an error of
-      `kvcache-expand-kernels`.
+      `kvcache-expand-kernels`, beyond those of any other one of code that
+      `kvcache-instrument` has marked.
     - The policy is `assume` or `trap`.
 
     Example:
@@ -140,7 +147,8 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     multiplies every one. A cache of f8E4M3FN without scales holds unscaled values.
     Products are of f16 (quantised values) or of the cache's dtype; sums, exponents
     and scales are f32. The result is as near to that of exact arithmetic as there,
-    and the same in every run.
+    and the same in every run. Tiles, where values that are infinite or NaN reach
+    other rows, have 32 tokens; what no entry of `slots` names has no influence.
 
     `workspace` is as in `kvcache.paged_attention`, `Hq * (Dv + 2)` numbers a row
     and part.

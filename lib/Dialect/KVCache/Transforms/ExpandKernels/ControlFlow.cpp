@@ -17,7 +17,7 @@ mlir::kvcache::emitIfElse(ImplicitLocOpBuilder &b, Value condition,
                           function_ref<SmallVector<Value>()> then,
                           function_ref<SmallVector<Value>()> otherwise) {
   if (!condition)
-    return otherwise();
+    return then();
   auto check = scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   auto fill = [&](Block *block, function_ref<SmallVector<Value>()> make) {

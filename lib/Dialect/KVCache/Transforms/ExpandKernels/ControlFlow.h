@@ -11,8 +11,8 @@
 
 namespace mlir::kvcache {
 
-/// What `then` or `otherwise` gives, values of `types`, by `condition` (`i1`);
-/// a null one never holds.
+/// What `then` or `otherwise` gives, values of `types`, by `condition` (`i1`,
+/// null for always).
 SmallVector<Value> emitIfElse(ImplicitLocOpBuilder &b, Value condition,
                               TypeRange types,
                               function_ref<SmallVector<Value>()> then,

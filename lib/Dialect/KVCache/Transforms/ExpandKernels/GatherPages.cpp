@@ -127,8 +127,6 @@ std::pair<Value, Value> GatherPages::lengthOf(Value cache, const Place &place) {
   // What is after the last sequence has no length, nor is it listed.
   Value known = op.isRagged() ? arith.less(sequence, count) : Value();
   auto orZero = [&](Value condition, function_ref<SmallVector<Value>()> then) {
-    if (!condition)
-      return then();
     SmallVector<Type> types(2, b.getIndexType());
     return emitIfElse(b, condition, types, then,
                       [&] { return emitZeros(b, types); });

@@ -291,6 +291,26 @@ void checkAlignment(ImplicitLocOpBuilder &host, Operation *op) {
   }
 }
 
+/// Asserts on the host that the table has the positions of a window; where its
+/// type says how many these are, it is checked as the operation is expanded.
+void checkWindow(ImplicitLocOpBuilder &host, PagedAttentionOp op) {
+  if (!op.getWindow())
+    return;
+  Arith arith(host);
+  Value window = arith.index(*op.getWindow());
+  Value positions =
+      arith.mul(TableColumnsOp::create(host, op.getKeys()),
+                kvcache::getLayout(op.getKeys().getType()).getPageSize());
+  std::string text = reportedName(op) + " expected 'window' to be at most the ";
+  emitAssert(
+      host,
+      arith::CmpIOp::create(host, arith::CmpIPredicate::ule, window, positions),
+      locationText(op->getLoc()) + ": " + text + "positions of the table",
+      text + "%llu positions of the table, got %llu; leave it out where rows "
+             "see all keys",
+      [&] { return SmallVector<Value>{positions, window}; });
+}
+
 } // namespace
 
 void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
@@ -345,8 +365,11 @@ void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
                                      Arith(host).index(0)));
       })
       .Case([&](GatherOp op) { offsets(op.getOffsets(), op.getOut()); })
-      .Case<PagedAttentionOp, MLADecodeOp>(
-          [&](auto op) { offsets(op.getRowOffsets(), op.getQ()); })
+      .Case([&](PagedAttentionOp op) {
+        checkWindow(host, op);
+        offsets(op.getRowOffsets(), op.getQ());
+      })
+      .Case([&](MLADecodeOp op) { offsets(op.getRowOffsets(), op.getQ()); })
       .Case<IndexerScoresOp, IndexerTopKOp>(
           [&](auto op) { offsets(op.getOffsets(), op.getQueries()); })
       .Case([&](RemapIndicesOp op) {

@@ -174,9 +174,10 @@ void MLADecodeKernel::emit() {
   Arith onHost(host);
   KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
                         tuning.maxBlocks);
-  // Two blocks share a multiprocessor.
+  // Two blocks share a multiprocessor. What may trap needs all of its
+  // registers.
   if (tuning.blocksPerSM == 0)
-    builder.limitRegisters(240);
+    builder.limitRegisters(op.getPolicy() == OutOfRange::trap ? 255 : 240);
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);

@@ -54,7 +54,7 @@ using namespace mlir::kvcache;
 static constexpr int64_t prefetchWords = 190;
 
 /// Scales of a token that products have, apart from those of elements.
-static int64_t scalesOf(PagedAttentionOp op) {
+static int64_t scalesPerToken(PagedAttentionOp op) {
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
   return layout.isQuantized() && !ElementScales::suits(layout)
              ? layout.getScaleSlots()
@@ -67,14 +67,28 @@ static int64_t rowGroupsOf(PagedAttentionOp op) {
   LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
   int64_t mostElements = ElementScales::suits(layout) ? 128 : 192;
   return op.getGroup() > 8 && layout.getHeadSize() <= mostElements &&
-                 scalesOf(op) <= 4
+                 scalesPerToken(op) <= 4
              ? 2
              : 1;
 }
 
 /// Whether products have so many scales that there is one loop of tiles.
 static bool hasManyScales(PagedAttentionOp op) {
-  return scalesOf(op) * rowGroupsOf(op) >= 8;
+  return scalesPerToken(op) * rowGroupsOf(op) >= 8;
+}
+
+/// For how many blocks of 128 threads a multiprocessor keeps registers: three
+/// where the 168 registers that these leave to a thread hold what it needs on
+/// every chip, else two, which leave 255. Said so because ptxas, where nothing
+/// is said, may spill for the sake of a third block; of heads of 128 elements
+/// of f16 it does not, but does for three that it is told.
+static int64_t blocksPerSM(PagedAttentionOp op) {
+  LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
+  if (rowGroupsOf(op) > 1 || layout.getHeadSize() > 128 ||
+      ElementScales::suits(layout) || scalesPerToken(op) > 4 ||
+      op.getPolicy() == OutOfRange::trap)
+    return 2;
+  return layout.getDtype().isF16() && layout.getHeadSize() == 128 ? 0 : 3;
 }
 
 PagedAttentionKernel::PagedAttentionKernel(ImplicitLocOpBuilder &host,
@@ -280,9 +294,12 @@ void PagedAttentionKernel::emit() {
   Arith onHost(host);
   KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
                         tuning.maxBlocks);
-  // As few as three blocks of the other form leave.
+  // A multiprocessor has room for one block of eight heads, with 168 registers
+  // a thread as with 255. Heads of one scale need no more than the former.
   if (sharesScales && tuning.blocksPerSM == 0)
-    builder.limitRegisters(168);
+    builder.limitRegisters(
+        scalesPerToken(op) == 1 && op.getPolicy() != OutOfRange::trap ? 168
+                                                                      : 255);
   this->builder = &builder;
   b = &builder.body();
   Value hostRows = sizeOf(host, op.getQ(), 0);
@@ -407,11 +424,8 @@ LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
   int64_t most = staticSharedBytes / (rows * (layout.getHeadSize() + 2) * 4);
   tuning.threads =
       Warp::lanes * std::clamp<int64_t>(tuning.threads / Warp::lanes, 1, most);
-  // Three blocks of 128 threads leave 168 registers for each: enough for heads
-  // of up to 128 elements that have a few scales.
-  if (tuning.blocksPerSM == 0 && tuning.threads == 128 && rows == 8 &&
-      layout.getHeadSize() <= 128 && !hasManyScales(op))
-    tuning.blocksPerSM = 3;
+  if (tuning.blocksPerSM == 0 && tuning.threads == 128)
+    tuning.blocksPerSM = blocksPerSM(op);
   PagedAttentionKernel(host, op, tuning, /*sharesScales=*/false).emit();
   return success();
 }

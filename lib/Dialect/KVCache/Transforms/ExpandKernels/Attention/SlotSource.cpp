@@ -95,13 +95,15 @@ SlotSource::Place SlotSource::at(Value tile, Value inTile, bool isWhole) {
   int64_t pageSize = layout.getPageSize();
   Value first = arith.mul(tile, tokens), token = arith.add(first, inTile);
   if (lists.empty()) {
-    // A tile that is all of one page is looked up as a whole.
-    if (isWhole && pageSize % tokens == 0)
-      return placeOf(arith.div(first, pageSize),
-                     arith.add(arith.rem(first, pageSize), inTile));
     if (!isWhole)
       token = arith.minimum(token, arith.sub(end, arith.i32(1)));
-    return placeOf(arith.div(token, pageSize), arith.rem(token, pageSize));
+    // A tile that is all of one page is looked up as a whole: where there are
+    // as many checks as look-ups one with an end, too.
+    if (pageSize % tokens != 0 || (!isWhole && policy != OutOfRange::trap))
+      return placeOf(arith.div(token, pageSize), arith.rem(token, pageSize));
+    Value slot = isWhole ? arith.add(arith.rem(first, pageSize), inTile)
+                         : arith.rem(token, pageSize);
+    return placeOf(arith.div(first, pageSize), slot);
   }
   Place place;
   place.valid = arith.less(token, end);

@@ -121,6 +121,8 @@ void ScoreTiles::stage() {
       return result;
     };
     auto read = [&] {
+      if (!alignedQueries)
+        return readBy(*queries);
       return emitIfElse(
           b, areAligned, types, [&] { return readBy(*alignedQueries); },
           [&] { return readBy(*queries); });
@@ -147,6 +149,11 @@ void ScoreTiles::stage() {
       }
       return SmallVector<Value>();
     };
+    auto storeForMma = [&] { return storeFragments(vectorWords(headSize)); };
+    if (!hasWgmma) {
+      storeForMma();
+      return;
+    }
     emitIfElse(
         b, hasWgmma, {},
         [&] {
@@ -154,7 +161,7 @@ void ScoreTiles::stage() {
           emitFenceForWgmma(b);
           return SmallVector<Value>();
         },
-        [&] { return storeFragments(vectorWords(headSize)); });
+        storeForMma);
   };
   for (int64_t first = 0; first < numTiles(); first += warps) {
     Value number = arith.add(warp.number, first);
@@ -312,9 +319,12 @@ Value ScoreTiles::score(ArrayRef<SmallVector<Value>> keys, Value scale) {
   Arith arith(b);
   FastMath math(b);
   SmallVector<Type> types(groups, b.getF32Type());
-  SmallVector<Value> sums = emitIfElse(
-      b, hasWgmma, types, [&] { return sumByWarpgroup(keys); },
-      [&] { return sumByWarp(keys); });
+  auto byWarp = [&] { return sumByWarp(keys); };
+  SmallVector<Value> sums =
+      hasWgmma ? emitIfElse(
+                     b, hasWgmma, types, [&] { return sumByWarpgroup(keys); },
+                     byWarp)
+               : byWarp();
 
   // Lanes of a row have its tokens' sums over different heads. Each keeps those
   // of one group and gives the others away.
