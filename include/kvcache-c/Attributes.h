@@ -1,5 +1,4 @@
-/*===- kvcache-c/Attributes.h - Attributes of operations in C
- * -----------------===
+/*===- kvcache-c/Attributes.h - Attributes of operations in C ---------------===
  *
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *

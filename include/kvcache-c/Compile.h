@@ -1,5 +1,4 @@
-/*===- kvcache-c/Compile.h - From kvcache IR to PTX in C
- * ---------------------===
+/*===- kvcache-c/Compile.h - From kvcache IR to PTX in C --------------------===
  *
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *

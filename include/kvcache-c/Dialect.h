@@ -1,5 +1,4 @@
-/*===- kvcache-c/Dialect.h - The kvcache dialect in C
- * ------------------------===
+/*===- kvcache-c/Dialect.h - The kvcache dialect in C -----------------------===
  *
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *

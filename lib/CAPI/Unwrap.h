@@ -1,5 +1,4 @@
-//===- Unwrap.h - Handles of the C API to layouts ----------------*- C++
-//-*-===//
+//===- Unwrap.h - Handles of the C API to layouts ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- CAPI.cpp - The runtime's C API
-//--------------------------------------===//
+//===- CAPI.cpp - The runtime's C API -------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- CudaDevice.cpp - A GPU through the CUDA driver
-//----------------------===//
+//===- CudaDevice.cpp - A GPU through the CUDA driver ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

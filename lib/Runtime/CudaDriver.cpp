@@ -1,5 +1,4 @@
-//===- CudaDriver.cpp - Finding the CUDA driver API
-//------------------------===//
+//===- CudaDriver.cpp - Finding the CUDA driver API -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

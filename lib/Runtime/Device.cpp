@@ -1,5 +1,4 @@
-//===- Device.cpp - What both devices share
-//--------------------------------===//
+//===- Device.cpp - What both devices share -------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- Image.cpp - PTX, cubin and fatbin images
-//----------------------------===//
+//===- Image.cpp - PTX, cubin and fatbin images ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

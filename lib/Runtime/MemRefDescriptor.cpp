@@ -1,5 +1,4 @@
-//===- MemRefDescriptor.cpp - Reading MLIR's memref descriptors
-//------------===//
+//===- MemRefDescriptor.cpp - Reading MLIR's memref descriptors -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

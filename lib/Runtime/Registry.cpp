@@ -1,5 +1,4 @@
-//===- Registry.cpp - Live objects behind handles
-//--------------------------===//
+//===- Registry.cpp - Live objects behind handles -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- Settings.cpp - The runtime's settings
-//-------------------------------===//
+//===- Settings.cpp - The runtime's settings ------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- TensorMap.cpp - Encoding and decoding tensor maps
-//-------------------===//
+//===- TensorMap.cpp - Encoding and decoding tensor maps ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

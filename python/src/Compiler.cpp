@@ -119,8 +119,6 @@ NB_MODULE(_kvcacheCompiler, m) {
       "output"_a = "", "dump"_a = "",
       "Compiles a copy of a module; files by name, or None where it failed "
       "(diagnostics of the context say why). `output` is a folder that gets "
-      "the "
-      "files, too. With `dump`, a folder for the IR after each pass, the "
-      "module "
-      "itself is compiled, and the files go to `output` only.");
+      "the files, too. With `dump`, a folder for the IR after each pass, the "
+      "module itself is compiled, and the files go to `output` only.");
 }

@@ -141,8 +141,7 @@ static void defineLayout(nb::module_ &m) {
           },
           "pool"_a = 0,
           "Sizes of the memref of values (0) or scales (1), None where they "
-          "are "
-          "free; empty where there is no such memref.")
+          "are free; empty where there is no such memref.")
       .def(
           "pool_type",
           [](MlirAttribute self, int pool) -> std::optional<MlirType> {

@@ -1,5 +1,4 @@
-//===- ProgramArguments.cpp - Values of a program's arguments
-//--------------===//
+//===- ProgramArguments.cpp - Values of a program's arguments -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

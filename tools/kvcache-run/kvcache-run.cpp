@@ -1,5 +1,4 @@
-//===- kvcache-run.cpp - Lower and run a program
-//---------------------------===//
+//===- kvcache-run.cpp - Lower and run a program --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- PTX.h - From a lowered gpu.module to PTX and machine code -*- C++
-//-*-===//
+//===- PTX.h - From a gpu.module to PTX and machine code --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
