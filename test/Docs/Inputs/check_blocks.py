@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_blocks.py SOURCE CC FOLDER: takes every fenced block of README.md and docs/ that
-no other test takes, and fails on one of a kind that nobody would take.
+no other test takes, and fails on one of a kind that nobody would take. Fences are those of
+CommonMark: of backticks or tildes, indented or not. Blocks by indentation alone, such as
+commands of a shell, are counted, not taken.
 
 mlir    is compiled (whole programs) or parsed (lines of operations)
 c       is compiled by CC with the header that the page is about
 cmake   is what the project of test/Package says
-python  is parsed; test/python runs it
+python  is parsed; test/python runs its first block
 """
 import ast
 import os
@@ -71,8 +73,8 @@ def check_c(text, page, folder, compiler):
     source = folder / f"{page}.c"
     source.write_text(DECLARATIONS[page] + text + "\n  return 0;\n}\n")
     done = subprocess.run([*shlex.split(compiler), "-DKVCACHE_LAUNCH_NO_CUDA_H", f"-I{folder}",
-                           "-Wno-unused-function", "-Wno-misleading-indentation", "-fsyntax-only", source],
-                          capture_output=True, text=True)
+                           "-Wno-unused-function", "-Wno-misleading-indentation",
+                           "-fsyntax-only", source], capture_output=True, text=True)
     return done.stderr if done.returncode else None
 
 
@@ -102,13 +104,44 @@ CHECKS = {
 }
 
 
+# What comes before it (lists, quotations), the fence, the language.
+OPENING = re.compile(r"((?:\s|>|[-*+] |\d+[.)] )*)(`{3,}(?=[^`]*$)|~{3,})\s*\{?\.?([\w+-]*)")
+
+
+def fenced_blocks(text):
+    """(language, lines) of every fenced block, the language None where the fence is not
+    closed; and how many blocks are there by indentation alone."""
+    blocks, indented, fence, before = [], 0, None, ""
+    for line in text.splitlines():
+        if fence is not None:
+            indent, mark = fence
+            if re.fullmatch(rf"\s*{re.escape(mark[0])}{{{len(mark)},}}\s*", line):
+                fence = None
+            else:
+                blocks[-1][1].append(line[min(indent, len(line) - len(line.lstrip())):])
+        elif opening := OPENING.match(line):
+            fence = len(opening[1]), opening[2]
+            blocks.append((opening[3], []))
+        elif line.startswith("    ") and not before.strip():
+            indented += 1
+        before = line if not line.startswith("    ") else "text"
+    if fence is not None:
+        blocks[-1] = None, blocks[-1][1]
+    return blocks, indented
+
+
 def main(source, compiler, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    blocks = {}
-    for file in [source / "README.md", *sorted(source.glob("docs/*.md"))]:
-        for language, text in re.findall(r"^```(\w*)\n(.*?)^```$", file.read_text(), re.M | re.S):
-            blocks.setdefault((file.stem, language), []).append(text)
-    faults = [f"{page}: nobody takes its blocks of '{language}'"
+    blocks, faults, unseen = {}, [], 0
+    for file in [source / "README.md", *sorted(source.glob("docs/**/*.md"))]:
+        found, indented = fenced_blocks(file.read_text())
+        unseen += indented
+        for language, lines in found:
+            if language is None:
+                faults.append(f"{file.stem}: a fence that is not closed")
+            else:
+                blocks.setdefault((file.stem, language), []).append("\n".join(lines) + "\n")
+    faults += [f"{page}: nobody takes its blocks of '{language}'"
               for page, language in blocks.keys() - CHECKS.keys() - ELSEWHERE]
     faults += [f"{page}: no block of '{language}'"
                for page, language in (CHECKS.keys() | ELSEWHERE) - blocks.keys()]
@@ -117,7 +150,8 @@ def main(source, compiler, folder):
             why = check(text, page, folder, compiler)
             if why:
                 faults.append(f"{page}: {why}\n{text}")
-    print(f"{sum(map(len, blocks.values()))} blocks, {len(faults)} faults")
+    print(f"{sum(map(len, blocks.values()))} blocks, {len(faults)} faults; not taken: {unseen} "
+          "blocks by indentation")
     print("\n".join(faults))
     return bool(faults)
 
