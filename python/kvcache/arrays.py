@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import functools
 from typing import Any, Optional
 
 import numpy as np
@@ -34,11 +33,13 @@ class ArrayView:
     ready: Optional[int] = None
     checked: bool = False
 
-    @functools.cached_property
-    def extent(self) -> tuple[int, int]:
-        """The addresses from the first byte to behind the last one."""
+    #: The addresses of the first byte and behind the last one.
+    extent: tuple[int, int] = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        self.extent = self.pointer, self.pointer
         if 0 in self.shape:
-            return self.pointer, self.pointer
+            return
         low = high = self.pointer
         for size, stride in zip(self.shape, self.strides):
             step = (size - 1) * stride * self.bytes
@@ -46,7 +47,7 @@ class ArrayView:
                 low += step
             else:
                 high += step
-        return low, high + self.bytes
+        self.extent = low, high + self.bytes
 
 
 def _packed(shape):

@@ -83,8 +83,8 @@ class Kernel:
     def __call__(self, pool: Optional[Pool] = None, *, stream: Any = None,
                  tool: Optional[str] = None, count: bool = False, **arguments):
         """Runs the kernel: on the simulator where arrays lie in host memory, and done
-        on return; on the GPU where they lie there, in `stream` (a number or an object
-        with `cuda_stream`, as torch's). `tool` names checks of the simulator
+        on return; on the GPU where they lie there, in `stream` (a number, or an object
+        of torch, cupy or CUDA Python). `tool` names checks of the simulator
         ("memcheck,racecheck", "all"), which raise CheckError; `count` leaves counters
         in `counters`. Arguments are the host function's by name, and what the
         kernel's documentation says."""

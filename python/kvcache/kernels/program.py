@@ -262,7 +262,7 @@ def numbers(given: Given, name: str) -> Optional[np.ndarray]:
 
 
 def known(given: Given, name: str, needed_for: str) -> np.ndarray:
-    """The same, where a size hangs on it."""
+    """The same, where a size depends on it."""
     result = numbers(given, name)
     if result is None:
         raise ArgumentError(f"missing argument '{needed_for}'; it follows from '{name}' only where "
