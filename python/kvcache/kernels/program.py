@@ -142,11 +142,16 @@ class Program:
                                     f"got {has}")
 
     def _longest(self, given, name):
-        if _device(given) != "cpu":
+        try:
+            most = size(given, "table", 1) * self.layout.page_size
+            tokens = _tokens(given, self.new)
+        except KeyError as error:
+            raise ArgumentError(f"missing argument {error}") from None
+        if tokens is None:
             raise ArgumentError(f"missing argument '{name}', which checks at run time look at; it "
                                 "is only made where arrays lie in host memory")
-        known(given, "lengths", name)
-        return int(_tokens(given, self.new).max(initial=0))
+        # Tokens that no table has room for are left out by `skip`, and refused else.
+        return min(most, int(tokens.max(initial=0)))
 
     def _made(self, argument, given, sizes):
         if _device(given) != "cpu":

@@ -217,6 +217,16 @@ def test_instrumented_kernels_can_be_called():
     k = kvcache.compile("gather", LAYOUT, instrument=True)
     np.testing.assert_array_equal(k(pool, lengths=LENGTHS, table=TABLE, layer=1)[0],
                                   reference(pool)[0])
+    for missing in ("lengths", "table"):
+        given = {"lengths": LENGTHS, "table": TABLE, "out": np.zeros((2, 11, 2, 64), np.float32)}
+        del given[missing]
+        with raises(kvcache.ArgumentError, f"missing argument '{missing}'"):
+            k(pool, **given)
+    # What the table has no room for is left out.
+    k_skip = kvcache.compile("gather", LAYOUT, policy="skip", instrument=True)
+    got = k_skip(pool, lengths=[20, 4], table=TABLE, rows=20)
+    np.testing.assert_array_equal(got[0, :16], tokens(pool, TABLE[0], 16))
+    assert not np.any(got[0, 16:])
     # Offsets that count rows of the result say nothing of the cache's lengths.
     k_ragged = kvcache.compile("gather", LAYOUT, ragged=True, instrument=True)
     got = k_ragged(pool, lengths=[16, 4], table=TABLE, offsets=[0, 16, 20])
