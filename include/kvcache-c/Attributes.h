@@ -21,17 +21,19 @@ extern "C" {
 /* Enumerations of operations ----------------------------------------------- */
 
 /// What an access out of range does.
-typedef enum {
+typedef int MlirKVCachePolicy;
+enum {
   /// It is undefined.
   MlirKVCachePolicyAssume = 0,
   /// A store does nothing, a load gives 0.
   MlirKVCachePolicySkip = 1,
   /// The kernel stops with a message.
   MlirKVCachePolicyTrap = 2
-} MlirKVCachePolicy;
+};
 
 /// How the rows of a tensor are told where to go.
-typedef enum {
+typedef int MlirKVCacheRowForm;
+enum {
   /// Rows of all sequences one after another, and offsets.
   MlirKVCacheRowFormRagged = 0,
   /// As many rows for each sequence, and how many of them count.
@@ -40,7 +42,7 @@ typedef enum {
   MlirKVCacheRowFormPositions = 2,
   /// A slot of the pool for each row.
   MlirKVCacheRowFormSlots = 3
-} MlirKVCacheRowForm;
+};
 
 /// Whether an attribute may be an operation's `policy`.
 MLIR_CAPI_EXPORTED bool mlirAttributeIsAKVCachePolicy(MlirAttribute attribute);
@@ -85,28 +87,31 @@ MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheTuningAttrGetTypeID(void);
 /* #kvcache.quantization ---------------------------------------------------- */
 
 /// The scales that a quantised cache may have.
-typedef enum {
+typedef int MlirKVCacheScaleContract;
+enum {
   /// Any that are positive.
   MlirKVCacheScaleContractArbitrary = 0,
   /// Powers of two.
   MlirKVCacheScaleContractPowerOfTwo = 1
-} MlirKVCacheScaleContract;
+};
 
 /// What a floor bounds.
-typedef enum {
+typedef int MlirKVCacheFloorOn;
+enum {
   /// The scale itself.
   MlirKVCacheFloorOnScale = 0,
   /// The greatest magnitude, before it becomes a scale.
   MlirKVCacheFloorOnAmax = 1
-} MlirKVCacheFloorOn;
+};
 
 /// How a scale is taken out of a number.
-typedef enum {
+typedef int MlirKVCacheApplyScale;
+enum {
   /// By multiplication with 1 / scale.
   MlirKVCacheApplyScaleInverse = 0,
   /// By division.
   MlirKVCacheApplyScaleDivide = 1
-} MlirKVCacheApplyScale;
+};
 
 /// How scales and codes are made of numbers.
 typedef struct {
@@ -134,12 +139,13 @@ MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheQuantizationAttrGetTypeID(void);
 /* #kvcache.rotation -------------------------------------------------------- */
 
 /// Which elements turn together.
-typedef enum {
+typedef int MlirKVCacheRotationStyle;
+enum {
   /// Neighbours.
   MlirKVCacheRotationStyleInterleaved = 0,
   /// An element of the first half with its counterpart of the second.
   MlirKVCacheRotationStyleHalf = 1
-} MlirKVCacheRotationStyle;
+};
 
 /// Which elements of a head a rotary embedding turns.
 typedef struct {

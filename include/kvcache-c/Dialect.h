@@ -26,52 +26,60 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(KVCache, kvcache);
 
 /* Attributes --------------------------------------------------------------- */
 
+// Enumerations are of type int: any number may come from other languages, and one
+// that means nothing is an error.
+
 /// Keys or values.
-typedef enum {
+typedef int MlirKVCacheSide;
+enum {
   /// Keys.
   MlirKVCacheSideKey = 0,
   /// Values.
   MlirKVCacheSideValue = 1
-} MlirKVCacheSide;
+};
 
 /// What of a cache an access addresses; tails lie beside the values.
-typedef enum {
+typedef int MlirKVCachePool;
+enum {
   /// What is stored of keys and values.
   MlirKVCachePoolValues = 0,
   /// Scales of quantised values.
   MlirKVCachePoolScales = 1,
   /// The elements at the end of a head that are not quantised.
   MlirKVCachePoolTail = 2
-} MlirKVCachePool;
+};
 
 /// Where scales lie: in a pool of their own, in each row, or behind a page's
 /// values.
-typedef enum {
+typedef int MlirKVCachePlacement;
+enum {
   /// In a pool of their own.
   MlirKVCachePlacementPool = 0,
   /// Behind the values of their (token, head).
   MlirKVCachePlacementInline = 1,
   /// Behind all values of a layer of a side of the page.
   MlirKVCachePlacementPageSplit = 2
-} MlirKVCachePlacement;
+};
 
 /// Which is outside in a page: tokens (NHD) or heads (HND).
-typedef enum {
+typedef int MlirKVCacheOrder;
+enum {
   /// Tokens.
   MlirKVCacheOrderNHD = 0,
   /// Heads.
   MlirKVCacheOrderHND = 1
-} MlirKVCacheOrder;
+};
 
 /// The sides whose scales are interleaved: none, those of values, both.
-typedef enum {
+typedef int MlirKVCacheScaleSwizzle;
+enum {
   /// None.
   MlirKVCacheScaleSwizzleNone = 0,
   /// Values.
   MlirKVCacheScaleSwizzleV = 1,
   /// Keys and values.
   MlirKVCacheScaleSwizzleKV = 2
-} MlirKVCacheScaleSwizzle;
+};
 
 /// What docs/layouts.md says a layout consists of.
 typedef struct {
