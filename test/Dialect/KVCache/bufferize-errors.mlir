@@ -104,3 +104,87 @@ func.func @passed(%pool: tensor<8xf32>, %v: f32, %i: index, %n: index, %step: in
   %late = tensor.extract %pool[%i] : tensor<8xf32>
   return %sum, %new, %late : f32, tensor<8xf32>, f32
 }
+
+// -----
+
+func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>, %v: f32, %i: index) {
+  // expected-note @+1 {{the tensor is taken here}}
+  %z = kvcache.with_buffers reads(%x : tensor<8xf32>) writes(%y : tensor<8xf32>) {
+  ^bb0(%a: memref<8xf32>, %b: memref<8xf32>):
+    // expected-error @+1 {{'memref.store' op writes what 'kvcache.with_buffers' takes as operand #0 of 'reads'; name the tensor in 'writes'}}
+    memref.store %v, %a[%i] : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+// Through views, in a region of the body.
+func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>, %i: index) {
+  // expected-note @+1 {{the tensor is taken here}}
+  %z = kvcache.with_buffers reads(%x : tensor<8xf32>) writes(%y : tensor<8xf32>) {
+  ^bb0(%a: memref<8xf32>, %b: memref<8xf32>):
+    scf.for %j = %i to %i step %i {
+      %cast = memref.cast %a : memref<8xf32> to memref<?xf32>
+      %part = memref.subview %cast[%j] [2] [1] : memref<?xf32> to memref<2xf32, strided<[1], offset: ?>>
+      %from = memref.subview %b[%j] [2] [1] : memref<8xf32> to memref<2xf32, strided<[1], offset: ?>>
+      // expected-error @+1 {{'memref.copy' op writes what 'kvcache.with_buffers' takes as operand #0 of 'reads'}}
+      memref.copy %from, %part : memref<2xf32, strided<[1], offset: ?>> to memref<2xf32, strided<[1], offset: ?>>
+    }
+  }
+  return
+}
+
+// -----
+
+// A pool that a cache stands for.
+#kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 64>, page_size = 8>
+func.func @f(%pool: tensor<?x2x?x8x1x64xbf16>, %rows: tensor<?x1x64xbf16>, %ints: tensor<?xi32>, %table: tensor<?x?xi32>, %max: tensor<1xi32>,
+             %y: tensor<8xf32>, %i: index) {
+  // expected-note @+1 {{the tensor is taken here}}
+  %z = kvcache.with_buffers reads(%rows, %pool, %ints, %table, %max : tensor<?x1x64xbf16>, tensor<?x2x?x8x1x64xbf16>, tensor<?xi32>, tensor<?x?xi32>, tensor<1xi32>)
+      writes(%y : tensor<8xf32>) {
+  ^bb0(%x: memref<?x1x64xbf16>, %b: memref<?x2x?x8x1x64xbf16>, %l: memref<?xi32>, %t: memref<?x?xi32>, %m: memref<1xi32>, %o: memref<8xf32>):
+    %c = kvcache.get_paged_cache blocks(%b : memref<?x2x?x8x1x64xbf16>) lengths(%l : memref<?xi32>) table(%t : memref<?x?xi32>)
+        max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#kv>
+    %k = kvcache.get_key_cache %c[%i] : !kvcache.collection<#kv>
+    // expected-error @+1 {{'kvcache.append' op writes what 'kvcache.with_buffers' takes as operand #1 of 'reads'}}
+    kvcache.append sources(%x : memref<?x1x64xbf16>) into(%k : !kvcache.cache<key, #kv>) ragged(%l : memref<?xi32>)
+  }
+  return
+}
+
+// -----
+
+// The output of a kernel.
+#kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 64>, page_size = 8>
+func.func @f(%pool: tensor<?x2x?x8x1x64xbf16>, %out: tensor<4x32x1x64xbf16>, %ints: tensor<?xi32>, %table: tensor<?x?xi32>, %max: tensor<1xi32>, %i: index) {
+  // expected-note @+1 {{the tensor is taken here}}
+  %z = kvcache.with_buffers reads(%out, %ints, %table, %max : tensor<4x32x1x64xbf16>, tensor<?xi32>, tensor<?x?xi32>, tensor<1xi32>)
+      writes(%pool : tensor<?x2x?x8x1x64xbf16>) {
+  ^bb0(%o: memref<4x32x1x64xbf16>, %l: memref<?xi32>, %t: memref<?x?xi32>, %m: memref<1xi32>, %b: memref<?x2x?x8x1x64xbf16>):
+    %c = kvcache.get_paged_cache blocks(%b : memref<?x2x?x8x1x64xbf16>) lengths(%l : memref<?xi32>) table(%t : memref<?x?xi32>)
+        max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#kv>
+    %k = kvcache.get_key_cache %c[%i] : !kvcache.collection<#kv>
+    // expected-error @+1 {{'kvcache.gather' op writes what 'kvcache.with_buffers' takes as operand #0 of 'reads'}}
+    kvcache.gather from(%k : !kvcache.cache<key, #kv>) into(%o : memref<4x32x1x64xbf16>)
+  }
+  return
+}
+
+// -----
+
+// Scales that are in a pool of their own are no values.
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 64>, page_size = 8, scales = <f32, granularity = 64>>
+func.func @f(%pool: tensor<?x2x?x8x1x64xf8E4M3FN>, %scales: tensor<?x2x?x8x1x1xf32>, %rows: tensor<?x1x1xf32>, %ints: tensor<?xi32>,
+             %table: tensor<?x?xi32>, %max: tensor<1xi32>, %i: index) -> tensor<?x2x?x8x1x1xf32> {
+  %z = kvcache.with_buffers reads(%rows, %pool, %ints, %table, %max : tensor<?x1x1xf32>, tensor<?x2x?x8x1x64xf8E4M3FN>, tensor<?xi32>, tensor<?x?xi32>, tensor<1xi32>)
+      writes(%scales : tensor<?x2x?x8x1x1xf32>) {
+  ^bb0(%x: memref<?x1x1xf32>, %b: memref<?x2x?x8x1x64xf8E4M3FN>, %l: memref<?xi32>, %t: memref<?x?xi32>, %m: memref<1xi32>, %s: memref<?x2x?x8x1x1xf32>):
+    %c = kvcache.get_paged_cache blocks(%b : memref<?x2x?x8x1x64xf8E4M3FN>) lengths(%l : memref<?xi32>) table(%t : memref<?x?xi32>)
+        max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) scales(%s : memref<?x2x?x8x1x1xf32>) : !kvcache.collection<#kv>
+    %k = kvcache.get_key_cache %c[%i] : !kvcache.collection<#kv>
+    kvcache.append_scales scales(%x : memref<?x1x1xf32>) into(%k : !kvcache.cache<key, #kv>) ragged(%l : memref<?xi32>)
+  }
+  return %z : tensor<?x2x?x8x1x1xf32>
+}

@@ -179,17 +179,6 @@ func.func @slots_16(%k: !kvcache.cache<key, #gqa>, %x: memref<?x8x128xbf16>, %o:
 
 #gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
 
-func.func @one_target_twice(%k: !kvcache.cache<key, #gqa>, %x: memref<?x8x128xbf16>, %o: memref<?xi32>) {
-  // expected-error@+1 {{'kvcache.append' op expected two targets, got one twice; rows of both tensors would have the same places}}
-  kvcache.append sources(%x, %x : memref<?x8x128xbf16>, memref<?x8x128xbf16>)
-      into(%k, %k : !kvcache.cache<key, #gqa>, !kvcache.cache<key, #gqa>) ragged(%o : memref<?xi32>)
-  return
-}
-
-// -----
-
-#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
-
 func.func @rows_of_sources(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<value, #gqa>, %x: memref<5x8x128xbf16>, %y: memref<4x8x128xbf16>, %o: memref<?xi32>) {
   // expected-error@+1 {{'kvcache.append' op expected dimension 0 of 'the first source' and of 'another one' to be the same, got 5 and 4}}
   kvcache.append sources(%x, %y : memref<5x8x128xbf16>, memref<4x8x128xbf16>)
@@ -235,5 +224,33 @@ func.func @few_slots(%k: !kvcache.cache<key, #gqa>, %x: memref<5x8x128xbf16>, %o
 func.func @new_lengths(%k: !kvcache.cache<key, #gqa>, %x: memref<3x?x8x128xbf16>, %n: memref<2xi32>) {
   // expected-error@+1 {{'kvcache.append' op expected dimension 0 of 'the first source' and of 'new_lengths' to be the same, got 3 and 2}}
   kvcache.append sources(%x : memref<3x?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) padded(%n : memref<2xi32>)
+  return
+}
+
+// -----
+
+#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+func.func @offsets_of_table(%b: memref<?x2x3x16x8x128xbf16>, %l: memref<4xi32>, %t: memref<4x?xi32>, %m: memref<1xi32>, %layer: index,
+                            %x: memref<?x8x128xbf16>, %o: memref<9xi32>) {
+  %c = kvcache.get_paged_cache blocks(%b : memref<?x2x3x16x8x128xbf16>) lengths(%l : memref<4xi32>) table(%t : memref<4x?xi32>)
+      max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#gqa>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#gqa>
+  // expected-error@+1 {{'kvcache.append' op expected the size of 'row_offsets' less 1 and the sequences of the collection to be the same, got 8 and 4}}
+  kvcache.append sources(%x : memref<?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) ragged(%o : memref<9xi32>)
+  return
+}
+
+// -----
+
+#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+func.func @lengths_of_table(%b: memref<?x2x3x16x8x128xbf16>, %l: memref<4xi32>, %t: memref<4x?xi32>, %m: memref<1xi32>, %layer: index,
+                            %x: memref<7x?x8x128xbf16>, %n: memref<7xi32>) {
+  %c = kvcache.get_paged_cache blocks(%b : memref<?x2x3x16x8x128xbf16>) lengths(%l : memref<4xi32>) table(%t : memref<4x?xi32>)
+      max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#gqa>
+  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#gqa>
+  // expected-error@+1 {{'kvcache.append' op expected the size of 'new_lengths' and the sequences of the collection to be the same, got 7 and 4}}
+  kvcache.append sources(%x : memref<7x?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) padded(%n : memref<7xi32>)
   return
 }

@@ -236,12 +236,3 @@ func.func @layers(%b: memref<?x2x3x16x8x128xbf16>, %h: memref<?x2x4x8x16x128xbf1
   kvcache.convert_layout %c into %d : !kvcache.collection<#gqa> into !kvcache.collection<#hnd>
   return
 }
-
-// -----
-
-#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
-func.func @in_place(%c: !kvcache.collection<#gqa>) {
-  // expected-error @+1 {{'kvcache.convert_layout' op expected 'source' and 'target' in different memory, got one collection twice}}
-  kvcache.convert_layout %c into %c : !kvcache.collection<#gqa> into !kvcache.collection<#gqa>
-  return
-}

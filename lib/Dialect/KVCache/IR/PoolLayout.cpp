@@ -180,9 +180,7 @@ Type mlir::kvcache::withLayout(Type paged, LayoutAttr layout) {
       });
 }
 
-/// What makes the collection behind `paged`, looking through casts; null where
-/// it is not in sight.
-static Operation *getMaker(Value paged) {
+Operation *mlir::kvcache::getPoolsOp(Value paged) {
   while (Operation *op = paged.getDefiningOp()) {
     if (isa<GetPagedCacheOp, GetPagePoolsOp>(op))
       return op;
@@ -195,14 +193,14 @@ static Operation *getMaker(Value paged) {
 }
 
 GetPagedCacheOp mlir::kvcache::getCollectionOp(Value paged) {
-  return dyn_cast_or_null<GetPagedCacheOp>(getMaker(paged));
+  return dyn_cast_or_null<GetPagedCacheOp>(getPoolsOp(paged));
 }
 
 KnownTables mlir::kvcache::getKnownTables(Value paged) {
   KnownTables known;
   // The op may be looked at while it is being verified, so nothing is assumed
   // of the ranks.
-  Operation *maker = getMaker(paged);
+  Operation *maker = getPoolsOp(paged);
   if (!maker)
     return known;
   auto op = dyn_cast<GetPagedCacheOp>(maker);
@@ -233,7 +231,7 @@ KnownTables mlir::kvcache::getKnownTables(Value paged) {
 }
 
 std::optional<int64_t> mlir::kvcache::getKnownPitch(Value paged, Pool pool) {
-  Operation *maker = getMaker(paged);
+  Operation *maker = getPoolsOp(paged);
   if (!maker)
     return std::nullopt;
   LayoutAttr layout = getLayout(maker->getResult(0).getType());

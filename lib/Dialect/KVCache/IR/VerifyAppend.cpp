@@ -52,6 +52,6 @@ LogicalResult AppendOp::verify() {
     return failure();
   SmallVector<Value> tensors(getSources());
   llvm::append_range(tensors, getScales());
-  return verifyRowForm(*this, getForm(), getRows(), tensors, layout,
+  return verifyRowForm(*this, getForm(), getRows(), getTargets(), tensors,
                        !getScales().empty());
 }

@@ -173,11 +173,20 @@ static LogicalResult verifyRowLists(Operation *op, RowForm form,
 
 LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
                                            OperandRange rows,
+                                           OperandRange targets,
                                            ValueRange tensors,
-                                           LayoutAttr layout,
                                            bool writesScales) {
+  LayoutAttr layout = getLayout(targets.front().getType());
   if (failed(verifyRowLists(op, form, rows, layout, writesScales)))
     return failure();
+  for (Value target : targets)
+    if ((form == RowForm::ragged &&
+         failed(verifyOffsets(op, "row_offsets", target, rows[0]))) ||
+        (form == RowForm::padded &&
+         failed(
+             verifyBatch(op, target, "the size of 'new_lengths'",
+                         cast<MemRefType>(rows[0].getType()).getDimSize(0)))))
+      return failure();
   unsigned leadingRank = form == RowForm::padded ? 2 : 1;
   for (Value tensor : tensors.drop_front())
     for (unsigned dim = 0; dim < leadingRank; ++dim)
@@ -217,9 +226,6 @@ LogicalResult mlir::kvcache::verifyTargets(Operation *op, OperandRange targets,
     return op->emitOpError("expected ")
            << what << " for each target, got " << tensors.size() << " and "
            << targets.size();
-  if (targets.size() == 2 && targets[0] == targets[1])
-    return op->emitOpError("expected two targets, got one twice; rows of both ")
-           << "tensors would have the same places";
   return verifyOneLayout(op, targets);
 }
 

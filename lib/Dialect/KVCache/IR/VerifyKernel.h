@@ -39,14 +39,14 @@ LogicalResult verifyOffsets(Operation *op, StringRef name, Value cache,
                             Value offsets);
 
 /// Checks the operands that tell rows where to go, and that `tensors`, of which
-/// there is one at least, and these lists have as many rows as one another,
-/// where sizes are static.
+/// there is one at least, these lists and the sequences of `targets` are as
+/// many as one another, where sizes are static.
 LogicalResult verifyRowForm(Operation *op, RowForm form, OperandRange rows,
-                            ValueRange tensors, LayoutAttr layout,
+                            OperandRange targets, ValueRange tensors,
                             bool writesScales);
 
-/// Checks that there are one or two targets of one layout, not the same, and as
-/// many `tensors`, of which `what` names one.
+/// Checks that there are one or two targets of one layout, and as many
+/// `tensors`, of which `what` names one.
 LogicalResult verifyTargets(Operation *op, OperandRange targets,
                             OperandRange tensors, StringRef what);
 

@@ -156,9 +156,6 @@ LogicalResult CompactOp::verify() {
 }
 
 LogicalResult ConvertLayoutOp::verify() {
-  if (getSource() == getTarget())
-    return emitOpError("expected 'source' and 'target' in different memory, "
-                       "got one collection twice");
   LayoutAttr from = kvcache::getLayout(getSource().getType());
   LayoutAttr to = kvcache::getLayout(getTarget().getType());
   auto differ = [&](StringRef what, auto a, auto b) -> LogicalResult {

@@ -84,7 +84,7 @@ LogicalResult QuantizeAppendOp::verify() {
   if (failed(verifyQuantization(*this, layout, getQuantization(),
                                 getGlobalScale())))
     return failure();
-  return verifyRowForm(*this, getForm(), getRows(), getSources(), layout,
+  return verifyRowForm(*this, getForm(), getRows(), getTargets(), getSources(),
                        /*writesScales=*/true);
 }
 
@@ -98,6 +98,6 @@ LogicalResult AppendScalesOp::verify() {
   if (failed(verifyRows(*this, getForm(), getTargets(), getScales(), "scales",
                         {layout.getScaleDtype()}, layout.getScaleSlots(), "G")))
     return failure();
-  return verifyRowForm(*this, getForm(), getRows(), getScales(), layout,
+  return verifyRowForm(*this, getForm(), getRows(), getTargets(), getScales(),
                        /*writesScales=*/false);
 }

@@ -136,6 +136,6 @@ LogicalResult RopeQuantizeAppendOp::verify() {
     return emitOpError("expected 'rope_positions' in form 'slots', which names "
                        "no tokens");
   }
-  return verifyRowForm(*this, getForm(), getRows(), getSources(), layout,
+  return verifyRowForm(*this, getForm(), getRows(), getTargets(), getSources(),
                        /*writesScales=*/layout.isQuantized());
 }

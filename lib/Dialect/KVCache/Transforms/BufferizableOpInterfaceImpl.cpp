@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -59,11 +60,81 @@ struct WithBuffersModel
 
 } // namespace
 
+/// The arguments of `body` that a memref views, or that are pools of a cache or
+/// a collection, of which those count that are `written`.
+static SmallVector<BlockArgument> findArguments(Value memory, Block *body,
+                                                WrittenPools written) {
+  SmallVector<BlockArgument> arguments;
+  SmallVector<Value> worklist = {memory};
+  DenseSet<Value> seen;
+  auto addPools = [&](auto op) {
+    bool apart = op.getLayout().hasSeparatePools();
+    if (written.values || !apart)
+      worklist.push_back(op.getBlocks());
+    if (written.scales && apart)
+      worklist.push_back(op.getScales());
+  };
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!value || !seen.insert(value).second)
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (!op) {
+      auto argument = cast<BlockArgument>(value);
+      if (argument.getOwner() == body)
+        arguments.push_back(argument);
+    } else if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
+      worklist.push_back(view.getViewSource());
+    } else if (auto cache = dyn_cast<GetPagedCacheOp>(op)) {
+      addPools(cache);
+    } else if (auto pages = dyn_cast<GetPagePoolsOp>(op)) {
+      addPools(pages);
+    } else if (isMemoryEffectFree(op)) {
+      // A lookup, a cast, a select: what it gives is what it got.
+      llvm::copy_if(op->getOperands(), std::back_inserter(worklist),
+                    [](Value operand) {
+                      return !operand.getType().isIntOrIndexOrFloat();
+                    });
+    }
+  }
+  return arguments;
+}
+
+/// The analysis of bufferization believes that what `reads` names is not
+/// written.
+static LogicalResult verifyReads(WithBuffersOp buffers) {
+  Block *body = &buffers.getBody().front();
+  unsigned numReads = buffers.getReads().size();
+  WalkResult result = body->walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects) {
+      if (!isa<MemoryEffects::Write, MemoryEffects::Free>(effect.getEffect()) ||
+          !effect.getValue())
+        continue;
+      for (BlockArgument argument :
+           findArguments(effect.getValue(), body, WrittenPools::of(op))) {
+        if (argument.getArgNumber() >= numReads)
+          continue;
+        InFlightDiagnostic error =
+            op->emitOpError("writes what 'kvcache.with_buffers' takes as "
+                            "operand #")
+            << argument.getArgNumber()
+            << " of 'reads'; name the tensor in 'writes'";
+        error.attachNote(buffers.getLoc()) << "the tensor is taken here";
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult
 WithBuffersModel::verifyAnalysis(Operation *op,
                                  const AnalysisState &state) const {
   auto update = cast<WithBuffersOp>(op);
-  LogicalResult result = success();
+  LogicalResult result = verifyReads(update);
   for (OpOperand &written : update.getDpsInitsMutable()) {
     if (state.isInPlace(written))
       continue;

@@ -313,7 +313,8 @@ void TensorCopies::followUse(OpOperand &use, bool inCallers) {
   if (func::FuncOp callee = throughWrites ? getCallee(user) : func::FuncOp())
     if (!callee.isExternal())
       follow(callee.getArgument(use.getOperandNumber()), false);
-  if (isa<func::ReturnOp>(user) && inCallers)
+  if (isa<func::ReturnOp>(user) && inCallers &&
+      state.getOptions().bufferizeFunctionBoundaries)
     for (func::CallOp call : getCalls(user->getParentOp()))
       follow(call.getResult(use.getOperandNumber()), true);
 }

@@ -21,6 +21,8 @@ PROGRAM = """
                        scales = <f32, granularity = 16, table = own>>
 #keys = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 32, is_mla = true>, page_size = 4,
                         scales = <f32, granularity = 32>>
+#inline = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 32>, page_size = 4,
+                          scales = <f32, granularity = 16>, placement = inline>
 #wide = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 32>, page_size = 4>
 #heads = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 4>
 func.func @main({arguments}) {{
@@ -161,6 +163,18 @@ OPERATIONS = {
     "rope_append": f"""kvcache.rope_quantize_append sources(%left : {SLICE}>>) into(%wk : {WIDE})
       ragged(%offsets : memref<?xi32>) rope(%cos, %cos : memref<8x16xf32>, memref<8x16xf32>)
       rope_positions(%positions : memref<3xi32>) rotation(<>)""",
+    "rope_slots": f"""kvcache.rope_quantize_append sources(%x : memref<?x2x32xbf16>) into(%wk : {WIDE})
+      slots(%slots : memref<?xi64>) rope(%tables, %tables : memref<?x16xf32>, memref<?x16xf32>)
+      rope_positions(%positions : memref<3xi32>) rotation(<>)""",
+    "inline_scales": """%inline = kvcache.get_page_pools blocks(%bytes : memref<?x2x?x320xi8>) : !kvcache.collection<#inline>
+    %inline_keys = kvcache.get_key_cache %inline[%c0] : !kvcache.collection<#inline>
+    kvcache.append_scales scales(%x_scales : memref<?x2x2xf32>) into(%inline_keys : !kvcache.cache<key, #inline>)
+      slots(%slots : memref<?xi64>)""",
+    "append_from_pages": """%pages = kvcache.get_page_pools blocks(%pool : memref<?x2x?x4x2x32xbf16>)
+      : !kvcache.collection<#wide>
+    %page_keys = kvcache.get_key_cache %pages[%c0] : !kvcache.collection<#wide>
+    kvcache.append sources(%rows : memref<3x2x32xbf16, strided<[64, 32, 1], offset: 64>>)
+      into(%page_keys : !kvcache.cache<key, #wide>) slots(%slots : memref<?xi64>)""",
     "rope_rows": """kvcache.rope %x into %out positions(%offsets) tables(%tables, %tables) rotation(<>)
       : memref<?x2x32xbf16> into memref<?x2x32xbf16> by memref<?xi32>, memref<?x16xf32>, memref<?x16xf32>""",
     "rope_positions": """kvcache.rope %x into %turned positions(%offsets) tables(%tables, %tables) rotation(<>)
@@ -217,6 +231,7 @@ def main(folder, name, *lists):
         "scale_slots": ("?xi64", np.array([3, 1, 2], np.int64)),
         "pool": ("?x2x?x4x2x32xbf16", np.zeros((4, 2, 1, 4, 2, 32), np.uint16)),
         "fused": ("3x4x32xbf16", np.ones((3, 4, 32), np.uint16)),
+        "bytes": ("?x2x?x320xi8", np.zeros((4, 2, 1, 320), np.uint8)),
         "turned": ("?x2x32xbf16", np.ones((3, 2, 32), np.uint16)),
         "tables": ("?x16xf32", np.ones((8, 16), np.float32)),
         "short": ("?x16xf32", np.ones((7, 16), np.float32)),

@@ -78,7 +78,7 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     under `skip` nothing of the row is written that is out of range there.
 
     **Constraints:**
-    - One or two targets of one layout, not the same, and a source for each, of as
+    - One or two targets of one layout, and a source for each, of as
       many rows; lists fit these where sizes are static. `scales` are none
       or one for each target, in a layout with scales.
     - A source is `[T, H, D]`, or `[B, S, H, D]` in the padded form, with static

@@ -23,6 +23,14 @@ namespace mlir::kvcache {
 template <typename ConcreteOp>
 class KernelOpTrait : public OpTrait::TraitBase<ConcreteOp, KernelOpTrait> {};
 
+/// Which pools of a cache or collection that it writes an operation writes.
+/// Where scales have no pool of their own, they lie in the one of values.
+struct WrittenPools {
+  bool values = true, scales = true;
+
+  static WrittenPools of(Operation *op);
+};
+
 } // namespace mlir::kvcache
 
 #define GET_OP_CLASSES

@@ -224,7 +224,6 @@ def KVCache_ConvertLayoutOp : KVCache_KernelOpBase<"convert_layout"> {
     anything is written. Further blocks of the target stay as they are.
 
     **Constraints:**
-    - `source` and `target` are two.
     - Both layouts have the same dtype, heads, head size, page size and sides, and
       the same scale dtype and granularity and rope, where they have any.
     - Where scales have block ids of their own in the source, they do in the

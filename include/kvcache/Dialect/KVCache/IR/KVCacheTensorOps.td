@@ -75,7 +75,6 @@ def KVCache_WithBuffersOp : KVCache_Op<"with_buffers", [
     `writes` `(` $writes `:` type($writes) `)` attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
-  let hasRegionVerifier = 1;
 }
 
 #endif // KVCACHE_DIALECT_KVCACHE_IR_KVCACHETENSOROPS_TD

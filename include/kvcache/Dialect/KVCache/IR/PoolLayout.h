@@ -137,6 +137,11 @@ struct KnownTables {
   std::optional<int64_t> layers;
 };
 
+/// What makes the collection that a collection, cache or operand comes from,
+/// `kvcache.get_paged_cache` or `kvcache.get_page_pools`, looking through
+/// casts; null where it is not in sight.
+Operation *getPoolsOp(Value paged);
+
 /// The `kvcache.get_paged_cache` that a collection, cache or operand comes
 /// from, looking through casts; null where it is not in sight.
 GetPagedCacheOp getCollectionOp(Value paged);

@@ -145,8 +145,8 @@ void RowMap::at(Value row, Value cache, bool needScales,
 
 bool RowMap::areTogether(OperandRange targets) {
   return llvm::all_equal(llvm::map_range(targets, [](Value target) -> Value {
-    GetPagedCacheOp collection = getCollectionOp(target);
-    return collection ? collection.getCollection() : target;
+    Operation *collection = getPoolsOp(target);
+    return collection ? collection->getResult(0) : target;
   }));
 }
 

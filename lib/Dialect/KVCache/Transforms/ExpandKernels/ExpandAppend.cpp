@@ -139,11 +139,7 @@ void AppendKernel::emit() {
   RowMap map(builder, op.getForm(), op.getRows(), lead, op.getPolicy());
 
   // Keys and values of one layer of one collection share tables and blocks.
-  bool together = llvm::all_equal(
-      llvm::map_range(op.getTargets(), [](Value target) -> Value {
-        GetPagedCacheOp collection = getCollectionOp(target);
-        return collection ? collection.getCollection() : target;
-      }));
+  bool together = RowMap::areTogether(op.getTargets());
   auto eachUnit = [&](Value thread, int64_t count,
                       function_ref<void(Value)> body) {
     units.forEach(*b, thread, count, body);

@@ -43,6 +43,30 @@ Tuning Tuning::get(TuningAttr attr, Tuning defaults) {
           defaults.maxBlocks};
 }
 
+/// Refuses an operation that writes one cache or collection twice, or what it
+/// reads. (Verifiers do not: passes may find two values to be one.)
+static LogicalResult checkTwice(Operation *op) {
+  auto twice = [&](OperandRange targets) -> LogicalResult {
+    if (targets.size() == 2 && targets[0] == targets[1])
+      return op->emitOpError(
+          "expected two targets, got one twice; rows of both "
+          "tensors would have the same slots");
+    return success();
+  };
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<AppendOp, AppendScalesOp, QuantizeAppendOp, RopeQuantizeAppendOp>(
+          [&](auto op) { return twice(op.getTargets()); })
+      .Case([&](ConvertLayoutOp op) -> LogicalResult {
+        Operation *source = getPoolsOp(op.getSource());
+        if (op.getSource() == op.getTarget() ||
+            (source && source == getPoolsOp(op.getTarget())))
+          return op.emitOpError("expected 'source' and 'target' in different "
+                                "memory, got one collection twice");
+        return success();
+      })
+      .Default(success());
+}
+
 namespace {
 struct ExpandKernelsPass
     : public kvcache::impl::ExpandKernelsPassBase<ExpandKernelsPass> {
@@ -68,6 +92,8 @@ struct ExpandKernelsPass
         op->emitOpError("is launched from the host; use lookups in a kernel");
         return signalPassFailure();
       }
+      if (failed(checkTwice(op)))
+        return signalPassFailure();
       emitSizeChecks(op);
       if (op->hasAttr(instrumentAttrName)) {
         emitInputChecks(op, tuning({128, 1, 0}));

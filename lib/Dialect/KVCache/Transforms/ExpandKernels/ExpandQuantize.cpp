@@ -280,7 +280,7 @@ void QuantizeKernel::emit() {
     SmallVector<Value> at = map.indices(row);
     map.atAll(row, caches, request.targets, rule.has_value(),
               [&](unsigned target, Destinations to) {
-                turn.at(at, to.token, [&](Value position) {
+                turn.at(at, to, [&](Value position) {
                   RowElements::Head head{at, Value(), position, Value()};
                   writeRow(target, to, head, thread);
                   if (layout.getRope())

@@ -66,7 +66,7 @@ static void emitTurn(ImplicitLocOpBuilder &host, Operation *op, Value x,
             std::gcd(alignment, cut.vector * target.elementBytes())));
   };
   units.forEachRow(builder, rows, [&](Value row, Value thread) {
-    turn.at(row, /*token=*/Value(), [&](Value position) {
+    turn.at(row, Destinations(), [&](Value position) {
       units.forEach(b, thread, width, [&](Value unit) {
         Arith arith(b);
         RowElements::Head head{

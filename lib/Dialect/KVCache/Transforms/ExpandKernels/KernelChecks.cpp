@@ -261,10 +261,9 @@ void checkTargets(ImplicitLocOpBuilder &host, Operation *op,
     auto values = cache.getDefiningOp<GetValueCacheOp>();
     return values ? values.getLayer() : Value();
   };
-  Operation *collection = getCollectionOp(targets[0]);
+  Operation *collection = getPoolsOp(targets[0]);
   Value first = layerOf(targets[0]), second = layerOf(targets[1]);
-  if (!collection || collection != getCollectionOp(targets[1]) || !first ||
-      !second)
+  if (!collection || collection != getPoolsOp(targets[1]) || !first || !second)
     return;
   Value differ =
       host.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, first, second);
@@ -317,23 +316,34 @@ void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
   checkAlignment(host, op);
   emitOverlapChecks(op);
+  TypeSwitch<Operation *>(op)
+      .Case<AppendOp, AppendScalesOp, QuantizeAppendOp, RopeQuantizeAppendOp>(
+          [&](auto op) { checkTargets(host, op, op.getTargets()); });
   bool skips = false;
   if (auto policy = dyn_cast_if_present<OutOfRangeAttr>(
           op->getInherentAttr("policy").value_or(Attribute())))
     skips = policy.getValue() == OutOfRange::skip;
-  // Keys and values are of one collection as a rule.
+  // Keys and values are of one collection as a rule. What is out of range under
+  // `skip` is left out, which is no fault, and slots and positions need no
+  // lengths.
   llvm::SmallPtrSet<Operation *, 2> collections;
   auto tables = [&](Value cache) {
-    Operation *collection = getCollectionOp(cache);
-    if (!collection || !collections.insert(collection).second)
+    Operation *collection = getPoolsOp(cache);
+    if (skips || isa_and_nonnull<GetPagePoolsOp>(collection) ||
+        (collection && !collections.insert(collection).second))
       return;
     ListCheck(op, tuning).checkColumns(cache);
-    // What is out of range under `skip` is left out, which is no fault.
-    if (!skips)
-      ListCheck(op, tuning).checkCacheLengths(cache);
+    ListCheck(op, tuning).checkCacheLengths(cache);
   };
+  auto needsLengths = [](auto op) {
+    return op.getForm() == RowForm::ragged || op.getForm() == RowForm::padded;
+  };
+  bool needsTables = TypeSwitch<Operation *, bool>(op)
+                         .Case<AppendOp, AppendScalesOp, QuantizeAppendOp,
+                               RopeQuantizeAppendOp>(needsLengths)
+                         .Default(true);
   for (Value operand : op->getOperands())
-    if (isa<CacheType>(operand.getType()))
+    if (needsTables && isa<CacheType>(operand.getType()))
       tables(operand);
 
   auto offsets = [&](Value list, Value tensor) {
@@ -348,14 +358,9 @@ void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
           .checkLengths(op.getRows()[0], sizeOf(host, tensor, 1));
   };
   TypeSwitch<Operation *>(op)
-      .Case<AppendOp, QuantizeAppendOp, RopeQuantizeAppendOp>([&](auto op) {
-        checkTargets(host, op, op.getTargets());
-        rows(op, op.getSources().front());
-      })
-      .Case([&](AppendScalesOp op) {
-        checkTargets(host, op, op.getTargets());
-        rows(op, op.getScales().front());
-      })
+      .Case<AppendOp, QuantizeAppendOp, RopeQuantizeAppendOp>(
+          [&](auto op) { rows(op, op.getSources().front()); })
+      .Case([&](AppendScalesOp op) { rows(op, op.getScales().front()); })
       .Case([&](RopeOp op) {
         if (!skips)
           ListCheck(op, tuning).checkPositions(op);

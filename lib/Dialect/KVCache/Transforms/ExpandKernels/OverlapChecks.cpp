@@ -21,11 +21,13 @@ using Predicate = arith::CmpIPredicate;
 
 namespace {
 
-/// The memory of a memref, as it is told: rows, one each `pitch` bytes, of
-/// `row` bytes from their first one to their last; numbers are `index`.
+/// The memory of a memref: from its first byte to its last. A dimension has its
+/// stride in bytes, and the bytes from the first to the last of what lies
+/// inside of it. Numbers are `index`.
 struct Footprint {
   std::string name;
-  Value begin, end, pitch, row;
+  Value begin, end, isEmpty;
+  SmallVector<Value> strides, inner;
 };
 
 /// Memory that an operation is given.
@@ -33,7 +35,7 @@ struct Buffer {
   Value memref;
   std::string name;
   bool isWritten;
-  /// The collection whose pool it is; null of others.
+  /// The collection whose pool or table it is; null of others.
   Operation *collection;
 };
 
@@ -48,6 +50,9 @@ private:
   Footprint footprint(const Buffer &buffer);
   Value compare(Predicate predicate, Value a, Value b) {
     return host.createOrFold<arith::CmpIOp>(predicate, a, b);
+  }
+  Value either(Value a, Value b) {
+    return host.createOrFold<arith::OrIOp>(a, b);
   }
   void requireApart(const Footprint &written, const Footprint &other);
 
@@ -65,27 +70,23 @@ void OverlapChecks::addBuffers(Value operand, unsigned number, bool isWritten) {
   }
   if (!isa<CacheType, CollectionType>(operand.getType()))
     return;
-  Operation *collection = isa<CacheType>(operand.getType())
-                              ? getCollectionOp(operand).getOperation()
-                              : operand.getDefiningOp();
-  if (!collection ||
-      llvm::is_contained(
-          llvm::map_range(
-              buffers, [](const Buffer &buffer) { return buffer.collection; }),
-          collection))
+  Operation *collection = getPoolsOp(operand);
+  if (!collection || llvm::any_of(buffers, [&](const Buffer &buffer) {
+        return buffer.collection == collection;
+      }))
     return;
-  auto addPools = [&](auto op) {
-    buffers.push_back(
-        {op.getBlocks(), "'blocks' of " + name, isWritten, collection});
-    if (op.getScales())
-      buffers.push_back(
-          {op.getScales(), "'scales' of " + name, isWritten, collection});
+  WrittenPools written = WrittenPools::of(op);
+  auto addPools = [&](auto pools) {
+    buffers.push_back({pools.getBlocks(), "'blocks' of " + name,
+                       isWritten && (written.values || !pools.getScales()),
+                       collection});
+    if (pools.getScales())
+      buffers.push_back({pools.getScales(), "'scales' of " + name,
+                         isWritten && written.scales, collection});
   };
   if (auto pools = dyn_cast<GetPagePoolsOp>(collection))
     return addPools(pools);
-  auto paged = dyn_cast<GetPagedCacheOp>(collection);
-  if (!paged)
-    return;
+  auto paged = cast<GetPagedCacheOp>(collection);
   addPools(paged);
   for (auto [memref, what] :
        {std::pair<Value, StringRef>(paged.getLookupTable(), "lookup_table"),
@@ -109,50 +110,65 @@ Footprint OverlapChecks::footprint(const Buffer &buffer) {
       memref::ExtractAlignedPointerAsIndexOp::create(host, buffer.memref);
   found.begin = arith.add(
       address, arith.mul(value(metadata.getConstifiedMixedOffset()), bytes));
-  // The bytes from the first element to the last, of a row and of all.
-  found.pitch = found.row = arith.index(bytes);
-  Value size = found.row, isEmpty = arith.equal(size, arith.index(0));
   auto sizes = metadata.getConstifiedMixedSizes();
   auto strides = metadata.getConstifiedMixedStrides();
-  for (auto [dim, count, stride] : llvm::enumerate(sizes, strides)) {
-    Value last = arith.sub(value(count), arith.index(1));
-    Value step = arith.mul(value(stride), bytes);
-    Value reach = arith.mul(last, step);
-    size = arith.add(size, reach);
-    if (dim == 0)
-      found.pitch = step;
-    else
-      found.row = arith.add(found.row, reach);
-    isEmpty = host.createOrFold<arith::OrIOp>(
-        isEmpty, compare(Predicate::eq, value(count), arith.index(0)));
+  Value extent = arith.index(bytes), zero = arith.index(0);
+  found.isEmpty = arith.equal(extent, zero);
+  for (int64_t dim = sizes.size() - 1; dim >= 0; --dim) {
+    Value count = value(sizes[dim]);
+    found.isEmpty = either(found.isEmpty, arith.equal(count, zero));
+    // What has a negative stride is not known to overlap.
+    Value stride = arith.mul(
+        host.createOrFold<arith::MaxSIOp>(value(strides[dim]), zero), bytes);
+    found.strides.insert(found.strides.begin(), stride);
+    found.inner.insert(found.inner.begin(), extent);
+    Value last =
+        arith.sub(host.createOrFold<arith::MaxUIOp>(count, arith.index(1)),
+                  arith.index(1));
+    extent = arith.add(extent, arith.mul(last, stride));
   }
-  found.end = host.createOrFold<arith::SelectOp>(isEmpty, found.begin,
-                                                 arith.add(found.begin, size));
+  found.end = arith.add(found.begin, extent);
   return found;
 }
 
 void OverlapChecks::requireApart(const Footprint &written,
                                  const Footprint &other) {
-  Value apart = host.createOrFold<arith::OrIOp>(
-      compare(Predicate::ule, written.end, other.begin),
-      compare(Predicate::ule, other.end, written.begin));
-  // Or their rows alternate, as those of slices of one tensor do.
+  Value holds = either(compare(Predicate::ule, written.end, other.begin),
+                       compare(Predicate::ule, other.end, written.begin));
+  holds = either(holds, either(written.isEmpty, other.isEmpty));
+  // Or they alternate, as slices of one tensor do: in some dimension both have
+  // one stride, of which the outer ones are multiples, and what lies inside of
+  // it lies side by side.
   Value isAfter = compare(Predicate::ule, written.begin, other.begin);
   auto choose = [&](Value a, Value b) {
     return host.createOrFold<arith::SelectOp>(isAfter, a, b);
   };
   Value distance = arith.sub(choose(other.begin, written.begin),
                              choose(written.begin, other.begin));
-  Value pitch = written.pitch;
-  Value inRow = host.createOrFold<arith::RemUIOp>(
-      distance, host.createOrFold<arith::MaxUIOp>(pitch, arith.index(1)));
-  Value alternate = arith.both(
-      compare(Predicate::eq, pitch, other.pitch),
-      arith.both(compare(Predicate::uge, inRow, choose(written.row, other.row)),
-                 compare(Predicate::ule,
-                         arith.add(inRow, choose(other.row, written.row)),
-                         pitch)));
-  Value holds = host.createOrFold<arith::OrIOp>(apart, alternate);
+  for (size_t dim = 0,
+              dims = std::min(written.strides.size(), other.strides.size());
+       dim < dims; ++dim) {
+    Value stride = written.strides[dim];
+    auto rest = [&](Value number) {
+      return host.createOrFold<arith::RemUIOp>(
+          number, host.createOrFold<arith::MaxUIOp>(stride, arith.index(1)));
+    };
+    Value at = rest(distance);
+    Value alternate = arith.both(
+        compare(Predicate::eq, stride, other.strides[dim]),
+        arith.both(
+            compare(Predicate::uge, at,
+                    choose(written.inner[dim], other.inner[dim])),
+            compare(Predicate::ule,
+                    arith.add(at, choose(other.inner[dim], written.inner[dim])),
+                    stride)));
+    for (size_t outer = 0; outer < dim; ++outer)
+      for (const Footprint *print : {&written, &other})
+        alternate =
+            arith.both(alternate, arith.equal(rest(print->strides[outer]),
+                                              arith.index(0)));
+    holds = either(holds, alternate);
+  }
   std::string text = reportedName(op) + " expected " + written.name +
                      ", which is written, to lie apart from " + other.name;
   emitAssert(host, holds, text,

@@ -122,11 +122,13 @@ void RowChecks::emit() {
     count = Arith(host).mul(lead[0], lead[1]);
   bool scales =
       rows.scales && layout.isQuantized() && layout.hasSeparatePools();
+  // Scales beside values share their slots.
+  bool values = rows.values || (rows.scales && !scales);
   SmallVector<Checked> pools;
-  if (rows.values)
+  if (values)
     pools.push_back({Pool::values, makeClaims(Pool::values)});
   // Where the pools share blocks one list speaks for both.
-  if (scales && rows.values && !layout.hasOwnScalesTable())
+  if (scales && values && !layout.hasOwnScalesTable())
     pools.push_back({Pool::scales, std::nullopt});
   else if (scales)
     pools.push_back({Pool::scales, makeClaims(Pool::scales)});
@@ -169,7 +171,7 @@ void RowChecks::emit() {
         row, cache, scales,
         [&](Destinations to) {
           if (turn)
-            turn->at(map.indices(row), to.token, [](Value) {});
+            turn->at(map.indices(row), to, [](Value) {});
           for (auto [checked, list] : llvm::zip_equal(pools, claims)) {
             Destination place =
                 checked.pool == Pool::values ? to.values : to.scales;
@@ -179,7 +181,7 @@ void RowChecks::emit() {
               claim(row, place, checked.pool, *list);
           }
         },
-        rows.values);
+        values);
   });
   builder.launch(units.blocks(host, count));
   for (Checked &checked : pools)
@@ -196,7 +198,7 @@ static void check(Op op, Value source, bool values, bool scales, Tuning tuning,
   // Keys and values of a collection have their blocks in common.
   llvm::SmallPtrSet<Operation *, 2> seen;
   for (Value target : op.getTargets()) {
-    Operation *collection = getCollectionOp(target);
+    Operation *collection = getPoolsOp(target);
     if (!collection || seen.insert(collection).second)
       RowChecks({op, op.getPolicy(), target, op.getForm(), op.getRows(), source,
                  op.getLeadingRank(), values, scales, turn},

@@ -25,7 +25,7 @@ static SmallVector<Value> onePerCollection(ValueRange caches) {
   SmallVector<Value> chosen;
   llvm::SmallPtrSet<Operation *, 2> seen;
   for (Value cache : caches) {
-    GetPagedCacheOp collection = getCollectionOp(cache);
+    Operation *collection = getPoolsOp(cache);
     if (!collection || seen.insert(collection).second)
       chosen.push_back(cache);
   }
@@ -71,7 +71,12 @@ private:
   }
   /// `tensor`, which may be null, has as many rows as `first`.
   void sameRows(StringRef name, Value tensor, StringRef firstName, Value first,
-                unsigned leadingRank = 1);
+                unsigned leadingRank = 1) {
+    sameRowsAs(("'" + name + "'").str(), tensor, ("'" + firstName + "'").str(),
+               first, leadingRank);
+  }
+  void sameRowsAs(const Twine &name, Value tensor, const Twine &firstName,
+                  Value first, unsigned leadingRank);
 
   /// A list of offsets has one more entry than `cache` has sequences.
   void offsets(StringRef name, Value list, Value cache);
@@ -106,14 +111,15 @@ void SizeChecks::require(Value a, Predicate predicate, Value b,
   emitAssert(host, holds, text, text, {a, b});
 }
 
-void SizeChecks::sameRows(StringRef name, Value tensor, StringRef firstName,
-                          Value first, unsigned leadingRank) {
+void SizeChecks::sameRowsAs(const Twine &name, Value tensor,
+                            const Twine &firstName, Value first,
+                            unsigned leadingRank) {
   if (!tensor)
     return;
   for (unsigned dim = 0; dim < leadingRank; ++dim)
     same(size(tensor, dim), size(first, dim),
-         "as many rows (dimension " + Twine(dim) + ") of '" + name +
-             "' as of '" + firstName + "'");
+         "as many rows (dimension " + Twine(dim) + ") of " + name + " as of " +
+             firstName);
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +140,7 @@ void SizeChecks::tokenRows(Value rows, Value list, Value cache) {
 template <typename Op> void SizeChecks::appended(Op op, ValueRange tensors) {
   Value first = tensors.front();
   for (Value tensor : tensors.drop_front())
-    sameRows("a source", tensor, "the first one", first, op.getLeadingRank());
+    sameRowsAs("each source", tensor, "the first", first, op.getLeadingRank());
   Value count = size(first);
   OperandRange rows = op.getRows();
   switch (op.getForm()) {
@@ -315,7 +321,8 @@ void SizeChecks::check(TopKOp op) {
 template <typename Op> void SizeChecks::scored(Op op, ValueRange results) {
   sameRows("weights", op.getWeights(), "queries", op.getQueries());
   for (Value result : results)
-    sameRows("a result", result, "queries", op.getQueries());
+    if (result)
+      sameRowsAs("each result", result, "'queries'", op.getQueries(), 1);
   if (Value scores = op.getScores())
     require(size(scores, 1), Predicate::ule, arith.index(maxKeys),
             "at most " + Twine(maxKeys) + " scores a row");

@@ -6,8 +6,6 @@
 
 #include "TurnRows.h"
 
-#include "Destinations.h"
-
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,12 +37,25 @@ TurnRows::TurnRows(ImplicitLocOpBuilder &host, KernelBuilder &builder,
                                              sizeOf(host, request.sin, 0)));
 }
 
-void TurnRows::at(ValueRange indices, Value token,
+/// Whether a row goes to one pool at least (i1); null where it surely does.
+static Value goesSomewhere(ImplicitLocOpBuilder &b, const Destinations &to) {
+  Value valid;
+  for (const Destination &place : {to.values, to.scales}) {
+    if (!place.block)
+      continue;
+    if (!place.valid)
+      return Value();
+    valid = valid ? arith::OrIOp::create(b, valid, place.valid) : place.valid;
+  }
+  return valid;
+}
+
+void TurnRows::at(ValueRange indices, const Destinations &to,
                   function_ref<void(Value)> body) const {
   if (!rotation)
     return body(Value());
   Arith arith(b);
-  Value position = token;
+  Value position = to.token;
   if (positions) {
     Value offset = arith.index(0);
     for (auto [index, stride] :
@@ -58,10 +69,12 @@ void TurnRows::at(ValueRange indices, Value token,
     position = memref::LoadOp::create(b, entry, ValueRange());
   }
   position = arith.toIndex(position);
-  if (policy == OutOfRange::assume)
-    return body(position);
   if (policy == OutOfRange::skip)
     return emitIf(b, arith.less(position, limit), [&] { body(position); });
-  emitTrapUnless(b, /*when=*/Value(), {{"rotary position", position, limit}});
+  Value valid = goesSomewhere(b, to);
+  if (policy == OutOfRange::trap)
+    emitTrapUnless(b, valid, {{"rotary position", position, limit}});
+  if (valid)
+    position = arith::SelectOp::create(b, valid, position, arith.index(0));
   body(position);
 }

@@ -7,6 +7,7 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
 
+#include "Destinations.h"
 #include "RowElements.h"
 
 namespace mlir::kvcache {
@@ -35,8 +36,8 @@ public:
 
   /// Calls `body` with the position (`index`, null without a rotation) by which
   /// the row at `indices` turns; under `skip` only where the tables have it.
-  /// `token` is the row's token, `i32` or `index`.
-  void at(ValueRange indices, Value token,
+  /// The position of a row that goes nowhere may be any number.
+  void at(ValueRange indices, const Destinations &to,
           function_ref<void(Value position)> body) const;
 
 private:
