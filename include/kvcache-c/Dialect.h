@@ -26,8 +26,8 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(KVCache, kvcache);
 
 /* Attributes --------------------------------------------------------------- */
 
-// Enumerations are of type int: any number may come from other languages, and one
-// that means nothing is an error.
+// Enumerations are of type int: any number may come from other languages, and
+// one that means nothing is an error.
 
 /// Keys or values.
 typedef int MlirKVCacheSide;

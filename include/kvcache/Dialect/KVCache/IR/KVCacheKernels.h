@@ -26,8 +26,10 @@ class KernelOpTrait : public OpTrait::TraitBase<ConcreteOp, KernelOpTrait> {};
 /// Which pools of a cache or collection that it writes an operation writes.
 /// Where scales have no pool of their own, they lie in the one of values.
 struct WrittenPools {
+  /// Whether it writes the pool of values, and that of scales.
   bool values = true, scales = true;
 
+  /// Those of `op`; both where nothing is known.
   static WrittenPools of(Operation *op);
 };
 
