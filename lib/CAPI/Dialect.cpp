@@ -73,8 +73,8 @@ MlirAttribute mlirKVCacheLayoutAttrGet(MlirContext context,
   std::optional<ScaleSwizzle> swizzle = symbolizeScaleSwizzle(layout->swizzle);
   if (!placement || !order || !swizzle) {
     emit() << "expected a placement, order and swizzle that there are, got "
-           << int(layout->placement) << ", " << int(layout->order) << " and "
-           << int(layout->swizzle);
+           << layout->placement << ", " << layout->order << " and "
+           << layout->swizzle;
     return {};
   }
 
@@ -172,8 +172,7 @@ static MlirType getSided(MlirKVCacheSide side, MlirAttribute layout) {
     return {};
   auto emit = [&] { return emitError(UnknownLoc::get(attr.getContext())); };
   if (!isValid(side)) {
-    emit() << "expected the side of keys (0) or of values (1), got "
-           << static_cast<int>(side);
+    emit() << "expected the side of keys (0) or of values (1), got " << side;
     return {};
   }
   return wrap(Type(SidedType::getChecked(emit, attr.getContext(),

@@ -226,31 +226,3 @@ func.func @new_lengths(%k: !kvcache.cache<key, #gqa>, %x: memref<3x?x8x128xbf16>
   kvcache.append sources(%x : memref<3x?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) padded(%n : memref<2xi32>)
   return
 }
-
-// -----
-
-#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
-
-func.func @offsets_of_table(%b: memref<?x2x3x16x8x128xbf16>, %l: memref<4xi32>, %t: memref<4x?xi32>, %m: memref<1xi32>, %layer: index,
-                            %x: memref<?x8x128xbf16>, %o: memref<9xi32>) {
-  %c = kvcache.get_paged_cache blocks(%b : memref<?x2x3x16x8x128xbf16>) lengths(%l : memref<4xi32>) table(%t : memref<4x?xi32>)
-      max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#gqa>
-  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#gqa>
-  // expected-error@+1 {{'kvcache.append' op expected the size of 'row_offsets' less 1 and the sequences of the collection to be the same, got 8 and 4}}
-  kvcache.append sources(%x : memref<?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) ragged(%o : memref<9xi32>)
-  return
-}
-
-// -----
-
-#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
-
-func.func @lengths_of_table(%b: memref<?x2x3x16x8x128xbf16>, %l: memref<4xi32>, %t: memref<4x?xi32>, %m: memref<1xi32>, %layer: index,
-                            %x: memref<7x?x8x128xbf16>, %n: memref<7xi32>) {
-  %c = kvcache.get_paged_cache blocks(%b : memref<?x2x3x16x8x128xbf16>) lengths(%l : memref<4xi32>) table(%t : memref<4x?xi32>)
-      max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#gqa>
-  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#gqa>
-  // expected-error@+1 {{'kvcache.append' op expected the size of 'new_lengths' and the sequences of the collection to be the same, got 7 and 4}}
-  kvcache.append sources(%x : memref<7x?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) padded(%n : memref<7xi32>)
-  return
-}

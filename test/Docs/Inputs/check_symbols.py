@@ -63,8 +63,6 @@ def blank_lines(file):
 def needs_none(cursor):
     if cursor.kind in CLASSES and not cursor.is_definition():
         return True  # The definition has it.
-    if cursor.kind == CursorKind.FIELD_DECL:
-        return cursor.access_specifier in HIDDEN
     if cursor.kind in FUNCTIONS:
         return cursor.spelling.startswith("operator") or any(
             child.kind == CursorKind.CXX_OVERRIDE_ATTR for child in cursor.get_children())

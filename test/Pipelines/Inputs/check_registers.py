@@ -181,7 +181,10 @@ def check(kernel, ptxas, folder):
     if run.returncode:
         return [run.stderr], 0
     wrong = []
-    for file in sorted(folder.glob("*.ptx")):
+    files = sorted(folder.glob("*.ptx"))
+    if len(files) < len(CHIPS):
+        wrong.append(f"{len(files)} files of PTX for {len(CHIPS)} chips")
+    for file in files:
         chip = file.name.split(".")[-2]
         run = subprocess.run([ptxas, "-v", f"-arch={chip}", file, "-o",
                               folder / "kernel.cubin"], capture_output=True, text=True)

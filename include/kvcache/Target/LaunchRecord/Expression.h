@@ -74,15 +74,15 @@ enum class ExprKind {
   Fit,
 };
 
-/// What must hold for an expression to have a value.
+/// What may be wrong with an expression.
 enum class ExprFault {
   /// Nothing.
   None,
-  /// 64 bits hold the result.
+  /// 64 bits do not hold the result.
   Overflow,
-  /// The divisor is not 0.
+  /// The divisor is 0.
   ZeroDivisor,
-  /// The number lies where it is promised to.
+  /// The number does not lie where it is promised to.
   OutOfRange
 };
 

@@ -179,14 +179,6 @@ LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
   LayoutAttr layout = getLayout(targets.front().getType());
   if (failed(verifyRowLists(op, form, rows, layout, writesScales)))
     return failure();
-  for (Value target : targets)
-    if ((form == RowForm::ragged &&
-         failed(verifyOffsets(op, "row_offsets", target, rows[0]))) ||
-        (form == RowForm::padded &&
-         failed(
-             verifyBatch(op, target, "the size of 'new_lengths'",
-                         cast<MemRefType>(rows[0].getType()).getDimSize(0)))))
-      return failure();
   unsigned leadingRank = form == RowForm::padded ? 2 : 1;
   for (Value tensor : tensors.drop_front())
     for (unsigned dim = 0; dim < leadingRank; ++dim)

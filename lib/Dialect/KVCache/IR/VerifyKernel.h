@@ -38,9 +38,9 @@ LogicalResult verifyBatch(Operation *op, Value cache, const Twine &what,
 LogicalResult verifyOffsets(Operation *op, StringRef name, Value cache,
                             Value offsets);
 
-/// Checks the operands that tell rows where to go, and that `tensors`, of which
-/// there is one at least, these lists and the sequences of `targets` are as
-/// many as one another, where sizes are static.
+/// Checks the operands that tell rows of `targets` where to go, and that
+/// `tensors`, of which there is one at least, and these lists are of as many
+/// rows as one another, where sizes are static.
 LogicalResult verifyRowForm(Operation *op, RowForm form, OperandRange rows,
                             OperandRange targets, ValueRange tensors,
                             bool writesScales);

@@ -27,8 +27,7 @@ def KVCache_RemapIndicesOp : KVCache_KernelOp<"remap_indices"> {
     every policy; so does every index of a row of no sequence.
 
     Out of range: page and block, each block against its own pool; under `skip`
-    they give -1, so that it gives -1 for whatever is invalid, in the lists of
-    readers that leave out what is negative.
+    they give -1, which readers of slots leave out.
 
     **Constraints:**
     - `indices` is `memref<? x K x i32>`, signed; `slots` and `scale_slots` are of

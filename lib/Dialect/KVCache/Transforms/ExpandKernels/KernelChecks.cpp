@@ -301,9 +301,13 @@ void checkWindow(ImplicitLocOpBuilder &host, PagedAttentionOp op) {
       arith.mul(TableColumnsOp::create(host, op.getKeys()),
                 kvcache::getLayout(op.getKeys().getType()).getPageSize());
   std::string text = reportedName(op) + " expected 'window' to be at most the ";
+  // Nothing is asked of a table of no sequence.
+  Value fits = host.createOrFold<arith::OrIOp>(
+      arith.equal(host.createOrFold<BatchSizeOp>(op.getKeys()), arith.index(0)),
+      host.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, window,
+                                       positions));
   emitAssert(
-      host,
-      arith::CmpIOp::create(host, arith::CmpIPredicate::ule, window, positions),
+      host, fits,
       locationText(op->getLoc()) + ": " + text + "positions of the table",
       text + "%llu positions of the table, got %llu; leave it out where rows "
              "see all keys",
@@ -338,10 +342,13 @@ void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
   auto needsLengths = [](auto op) {
     return op.getForm() == RowForm::ragged || op.getForm() == RowForm::padded;
   };
-  bool needsTables = TypeSwitch<Operation *, bool>(op)
-                         .Case<AppendOp, AppendScalesOp, QuantizeAppendOp,
-                               RopeQuantizeAppendOp>(needsLengths)
-                         .Default(true);
+  bool needsTables =
+      TypeSwitch<Operation *, bool>(op)
+          .Case<AppendOp, AppendScalesOp, QuantizeAppendOp,
+                RopeQuantizeAppendOp>(needsLengths)
+          // Slots are all that it reads of a table then.
+          .Case([](MLADecodeOp op) { return op.getSlots().empty(); })
+          .Default(true);
   for (Value operand : op->getOperands())
     if (needsTables && isa<CacheType>(operand.getType()))
       tables(operand);
