@@ -99,11 +99,9 @@ void launch(const char *function, void *handle, LaunchConfig config,
     if (extra)
       return Status::error("launch of kernel '" + kernel->kernel->name() +
                            "': arguments by 'extra' are not supported");
-    // Without a count the array may be shorter than the kernel's parameters.
-    if (!numParams)
-      if (Status status = checkReadable(*kernel->kernel, params, numParams);
-          !status.ok())
-        return status;
+    if (Status status = checkReadable(*kernel->kernel, params, numParams);
+        !status.ok())
+      return status;
     return kernel->device->launch(*kernel->kernel, config, params, numParams,
                                   on);
   });

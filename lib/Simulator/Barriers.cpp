@@ -179,7 +179,8 @@ void ptxsim::arriveAtBarrier(Warp &warp, const Inst &inst, uint32_t mask,
   }
 }
 
-/// The instructions that may come behind one, in its function.
+/// The instructions that may come behind one in its function, in the same turn
+/// of whatever loop it is in.
 static std::vector<bool> reachableFrom(const Program &program, uint32_t pc) {
   std::vector<bool> reached(program.code.size() + 1, false);
   std::vector<uint32_t> work;
@@ -197,11 +198,15 @@ static std::vector<bool> reachableFrom(const Program &program, uint32_t pc) {
     bool jumps = inst.flow == Flow::Branch || inst.flow == Flow::BranchIndexed;
     bool ends = inst.flow == Flow::Exit || inst.flow == Flow::Return ||
                 inst.flow == Flow::Trap;
+    auto jump = [&](int32_t target) {
+      if (target > int64_t(at))
+        reach(target);
+    };
     if (inst.flow == Flow::Branch)
-      reach(inst.target);
+      jump(inst.target);
     if (inst.flow == Flow::BranchIndexed)
       for (int32_t target : program.branchTables[size_t(inst.imm)])
-        reach(target);
+        jump(target);
     if (inst.guard != noSlot || !(jumps || ends))
       reach(int64_t(at) + 1);
   }

@@ -53,7 +53,8 @@ struct WarpExchanges {
   struct Exchange {
     uint32_t lanes = 0, epoch = 0;
   };
-  Exchange last[4];
+  /// As many as a warp has tiles of all sizes.
+  Exchange last[32];
 };
 
 /// What is known of a block's shared memory.
@@ -147,7 +148,7 @@ void checkGlobal(Warp &warp, const Inst &inst, unsigned lane,
 /// `active` those that execute it (RegisterChecks.cpp).
 void checkRegisters(Warp &warp, uint32_t pc, uint32_t mask, uint32_t active);
 /// Before an instruction: accesses to registers of a wgmma that has not been
-/// waited for are reported (Wgmma.cpp).
+/// waited for are reported (WgmmaRegisters.cpp).
 void checkProductRegisters(Warp &warp, uint32_t pc, unsigned lane);
 /// After a shfl: what a lane has taken is as written as it was at its source.
 void exchangeWritten(Warp &warp, const Inst &inst, uint32_t mask,

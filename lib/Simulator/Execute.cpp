@@ -104,7 +104,7 @@ public:
     bool counting = warp.block->launch->options->counters;
     bool tracing = bool(warp.block->launch->options->trace);
     bool observed = counting || tracing || !program.registerEvents.empty() ||
-                    !program.productEvents.empty();
+                    checksProducts();
     worker.issuedInTurn = &issued;
     TurnEnd end = observed ? loop<true>() : loop<false>();
     worker.issuedInTurn = nullptr;
@@ -114,6 +114,11 @@ public:
   }
 
 private:
+  /// Whether registers of wgmma are looked after.
+  bool checksProducts() const {
+    return !program.productEvents.empty() &&
+           warp.block->launch->tools & (RaceCheck | SyncCheck);
+  }
   template <bool Observed> TurnEnd loop();
   /// Runs `group` as long as it stays together; false if the turn is over.
   template <bool Observed> bool runGroup(LaneGroup group);
@@ -150,7 +155,7 @@ void Turn::observe(const Inst &inst, uint32_t pc, uint32_t mask,
   }
   if (!program.registerEvents.empty())
     checkRegisters(warp, pc, mask, active);
-  if (!program.productEvents.empty() && active)
+  if (checksProducts() && active)
     checkProductRegisters(warp, pc, unsigned(__builtin_ctz(active)));
   if (warp.block->launch->options->trace)
     traceInstruction(warp, inst, active);

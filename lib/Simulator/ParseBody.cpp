@@ -21,6 +21,7 @@ void Parser::openScope(ast::Function &function) {
 }
 
 bool Parser::parseBody(ast::Function &function) {
+  usedBytes = 0;
   Token at = peek();
   if (!expect('{', "before a function body"))
     return false;
