@@ -31,8 +31,9 @@ static bool hasPool(LayoutAttr layout, MlirKVCachePool pool) {
     return layout.isQuantized();
   case MlirKVCachePoolTail:
     return static_cast<bool>(layout.getRope());
+  default:
+    return false;
   }
-  return false;
 }
 
 int64_t mlirKVCacheLayoutGetPageBytes(MlirAttribute attribute, int64_t layers,

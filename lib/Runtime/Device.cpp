@@ -85,7 +85,8 @@ Status kvrt::checkReadable(const Kernel &kernel, void *const *params,
   if (!sizes || (given && (*given != sizes->size() || !params)))
     return {};
   for (size_t i = 0; i < sizes->size(); ++i)
-    if (!ptxsim::isReadable(params + i, sizeof *params) ||
+    if (!ptxsim::isReadable(static_cast<const void *>(params + i),
+                            sizeof *params) ||
         (!(given && !params[i]) && !ptxsim::isReadable(params[i], (*sizes)[i])))
       return Status::error(
           "launch of kernel '" + kernel.name() + "': argument " +

@@ -250,6 +250,7 @@ void ProgramBuilder::trackRegisters(FunctionFrame &own, uint32_t begin) {
     if (use.guard >= 0 && unsure(uint32_t(use.guard)) != noSlot)
       event.guards.push_back(number[uint32_t(use.guard)]);
     std::vector<uint32_t> from;
+    from.reserve(use.copies.size());
     for (uint32_t r : use.copies)
       from.push_back(unsure(r));
     auto isUnsure = [](uint32_t n) { return n != noSlot; };

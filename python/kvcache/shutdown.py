@@ -18,12 +18,13 @@ _exiting: Optional[int] = None  # The thread that the interpreter exits in.
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Native work without the interpreter's lock; the process exits after it. Raises
-    RuntimeError once it has begun to exit, except in the thread that it exits in."""
+    """Native work without the interpreter's lock; the process exits after it. Once it has
+    begun to exit, other threads, which are daemons, end by SystemExit: it is not printed,
+    for the standard error may be gone."""
     global _running
     with _condition:
         if _exiting not in (None, threading.get_ident()):
-            raise RuntimeError("cannot compile: the interpreter is shutting down")
+            raise SystemExit("cannot compile: the interpreter is shutting down")
         _running += 1
     try:
         yield
