@@ -180,7 +180,8 @@ int kvcacheHostRegister(kvcacheDevice handle, void *pointer, uint64_t bytes) {
 }
 
 int kvcacheHostAccess(const void *pointer, uint64_t bytes) {
-  ptxsim::HostAccess access = ptxsim::hostAccess(toAddress(pointer), bytes);
+  ptxsim::HostAccess access =
+      ptxsim::HostMappings().access(toAddress(pointer), bytes);
   return (access.readable ? KVCACHE_HOST_READABLE : 0) |
          (access.writable ? KVCACHE_HOST_WRITABLE : 0);
 }

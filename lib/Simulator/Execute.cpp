@@ -483,7 +483,8 @@ void Turn::leaveWarpBarrier(uint32_t pc, uint32_t set) {
 }
 
 template <bool Observed> TurnEnd Turn::loop() {
-  while (!warp.block->launch->stop.load(std::memory_order_relaxed)) {
+  while (budget > 0 &&
+         !warp.block->launch->stop.load(std::memory_order_relaxed)) {
     int index = pickGroup(warp);
     if (index < 0 && endGathering(warp))
       index = pickGroup(warp);

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
+#include <iterator>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -13,13 +14,6 @@
 using namespace ptxsim;
 
 namespace {
-
-/// One mapping, or with `isKnown` and no size that there is none.
-struct Mapping {
-  bool isKnown = false;
-  uint64_t begin = 0, end = 0;
-  bool readable = false, writable = false;
-};
 
 /// `struct procmap_query` of linux/fs.h from Linux 6.11 on, which headers of
 /// older ones lack.
@@ -35,61 +29,86 @@ struct MappingQuery {
 static_assert(sizeof(MappingQuery) == 104, "as the kernel has it");
 constexpr unsigned long mappingQuery = _IOWR('f', 17, MappingQuery);
 
-/// What the kernel says of `address` alone: its answer takes as long for a
-/// thousand mappings as for one.
-Mapping queryMapping(int maps, uint64_t address) {
-  MappingQuery query;
-  query.address = address;
-  if (ioctl(maps, mappingQuery, &query))
-    return {errno == ENOENT, 0, 0, false, false};
-  return {true, query.begin, query.end, (query.access & 1) != 0,
-          (query.access & 2) != 0};
-}
-
-/// The next line of the text, which comes by ascending addresses.
-Mapping readMapping(FILE *maps, char *&line, size_t &room) {
-  Mapping mapping;
-  char read = '-', write = '-';
-  while (!mapping.isKnown && getline(&line, &room, maps) > 0)
-    mapping.isKnown =
-        std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %c%c", &mapping.begin,
-                    &mapping.end, &read, &write) == 4;
-  mapping.readable = read == 'r';
-  mapping.writable = write == 'w';
-  return mapping;
-}
-
 } // namespace
 
-HostAccess ptxsim::hostAccess(uint64_t address, uint64_t bytes) {
-  if (bytes == 0)
-    return {};
-  uint64_t at = address, last = address + bytes - 1;
-  if (last < address)
-    return {false, false};
-  FILE *maps = std::fopen("/proc/self/maps", "re");
-  if (!maps)
-    return {};
-  HostAccess access;
+HostMappings::~HostMappings() {
+  if (file >= 0)
+    close(file);
+}
+
+void HostMappings::open() {
+  isOpen = true;
+  file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return;
+  MappingQuery query;
+  query.address = reinterpret_cast<uint64_t>(this);
+  if (!ioctl(file, mappingQuery, &query))
+    return;
+  FILE *text = fdopen(file, "r");
+  if (!text)
+    close(file);
+  file = -1;
+  if (!text)
+    return;
   char *line = nullptr;
   size_t room = 0;
-  bool isCovered = false;
-  bool hasQuery = queryMapping(fileno(maps), at).isKnown;
-  while (!isCovered) {
-    Mapping mapping = hasQuery ? queryMapping(fileno(maps), at)
-                               : readMapping(maps, line, room);
-    if (!hasQuery && mapping.isKnown && mapping.end <= at)
+  // "begin-end rwxp ...", addresses in hexadecimal.
+  while (getline(&line, &room, text) > 0) {
+    char *end = nullptr;
+    Mapping mapping;
+    mapping.begin = std::strtoull(line, &end, 16);
+    if (*end != '-')
       continue;
-    if (mapping.begin > at || mapping.end <= at)
-      break;
-    access.readable &= mapping.readable;
-    access.writable &= mapping.writable;
-    isCovered = mapping.end > last;
-    at = mapping.end;
+    mapping.end = std::strtoull(end + 1, &end, 16);
+    if (end[0] != ' ' || !end[1])
+      continue;
+    mapping.access = {end[1] == 'r', end[2] == 'w'};
+    listed.push_back(mapping);
   }
   std::free(line);
-  std::fclose(maps);
-  return isCovered ? access : HostAccess{false, false};
+  std::fclose(text);
+}
+
+HostMappings::Mapping HostMappings::find(uint64_t address) const {
+  if (file >= 0) {
+    MappingQuery query;
+    query.address = address;
+    if (ioctl(file, mappingQuery, &query))
+      return {};
+    return {query.begin,
+            query.end,
+            {(query.access & 1) != 0, (query.access & 2) != 0}};
+  }
+  auto after = std::upper_bound(
+      listed.begin(), listed.end(), address,
+      [](uint64_t a, const Mapping &mapping) { return a < mapping.begin; });
+  if (after == listed.begin() || std::prev(after)->end <= address)
+    return {};
+  return *std::prev(after);
+}
+
+HostAccess HostMappings::access(uint64_t address, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  uint64_t last = address + bytes - 1;
+  if (last < address)
+    return {false, false};
+  if (!isOpen)
+    open();
+  if (file < 0 && listed.empty())
+    return {};
+  HostAccess all;
+  for (uint64_t at = address;;) {
+    Mapping mapping = find(at);
+    if (mapping.end <= at)
+      return {false, false};
+    all.readable &= mapping.access.readable;
+    all.writable &= mapping.access.writable;
+    if (mapping.end > last)
+      return all;
+    at = mapping.end;
+  }
 }
 
 bool ptxsim::isReadable(const void *address, size_t bytes) {

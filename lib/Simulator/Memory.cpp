@@ -309,7 +309,7 @@ Status MemoryManager::registerHost(void *pointer, uint64_t bytes,
                            " bytes at " + hex(begin) + " runs past " +
                            table.describe(begin));
   }
-  if (!hostAccess(begin, bytes).readable)
+  if (!HostMappings().access(begin, bytes).readable)
     return notMapped();
   // Views of one buffer overlap; they become one range.
   Allocation a;
@@ -348,11 +348,12 @@ Status MemoryManager::unregisterHost(void *pointer) {
 }
 
 void MemoryManager::reviseHostMemory() {
+  HostMappings mappings;
   for (auto it = table.live.begin(); it != table.live.end();) {
     Allocation &a = it->second;
     HostAccess access;
     if (a.kind == AllocationKind::Host) {
-      access = hostAccess(a.begin, a.end - a.begin);
+      access = mappings.access(a.begin, a.end - a.begin);
       a.readOnly = !access.writable;
     }
     if (access.readable) {
@@ -380,7 +381,7 @@ Status MemoryManager::checkRange(const void *pointer, uint64_t bytes,
                          a->name + "', which has " +
                          std::to_string(a->end - begin) + " bytes from there");
   auto checkAccess = [&]() -> Status {
-    HostAccess access = hostAccess(begin, bytes);
+    HostAccess access = HostMappings().access(begin, bytes);
     if (isWritten ? access.writable : access.readable)
       return {};
     return Status::error(std::string(what) + " of " + std::to_string(bytes) +

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace ptxsim {
 
@@ -18,9 +19,35 @@ struct HostAccess {
   bool writable = true;
 };
 
-/// By the mappings of the process as they are now; all is accessible where the
-/// system does not tell.
-HostAccess hostAccess(uint64_t address, uint64_t bytes);
+/// The mappings of the process as they are while this lives; all is accessible
+/// where the system does not tell. Looks only when first asked.
+class HostMappings {
+public:
+  HostMappings() = default;
+  HostMappings(const HostMappings &) = delete;
+  HostMappings &operator=(const HostMappings &) = delete;
+  ~HostMappings();
+
+  /// What can be done with all of `bytes` at `address`.
+  HostAccess access(uint64_t address, uint64_t bytes);
+
+private:
+  /// Addresses from `begin` to before `end`.
+  struct Mapping {
+    uint64_t begin = 0, end = 0;
+    HostAccess access;
+  };
+
+  void open();
+  /// The mapping that has `address`, or one without a size.
+  Mapping find(uint64_t address) const;
+
+  bool isOpen = false;
+  /// Of /proc/self/maps, where the kernel answers for single addresses.
+  int file = -1;
+  /// All of them by ascending addresses, where it does not.
+  std::vector<Mapping> listed;
+};
 
 /// Whether `bytes` at `address` can be read; cheaper for few bytes.
 bool isReadable(const void *address, size_t bytes);

@@ -31,14 +31,22 @@ FACTORS = {
     "apply": ["inverse", "divide"],
     "one_layer": [False, True],
     "global_scale": [1.0, 0.5],
+    "style": ["interleaved", "half"],
+    "norm": ["", 0.0, 1.0],
+    "explicit": [False, True],
 }
 QUANTISED = tuple(LARGEST)
+QUANTISING = ("quantize_append", "rope_quantize_append")
 
 
 def mend(point):
     point = dict(point)
     if point["op"] == "quantize_append" and (
             point["dtype"] not in QUANTISED or not point["scale_dtype"]):
+        return None
+    if point["op"] != "rope_quantize_append":
+        point |= {"style": "", "norm": "", "explicit": ""}
+    elif point["D"] < 2:
         return None
     if point["dtype"] in ("i8", "f4E2M1FN") and not point["scale_dtype"]:
         return None
@@ -65,11 +73,11 @@ def mend(point):
         return None
     if point["scale_dtype"] != "f8E4M3FN" or point["dtype"] != "f4E2M1FN":
         point["global_scale"] = 1.0
-    if point["op"] != "quantize_append":
+    if point["op"] not in QUANTISING or not point["scale_dtype"]:
         point |= {"contract": "", "floor": None, "apply": ""}
-    if point["op"] not in ("append", "quantize_append"):
+    if point["op"] not in ("append", *QUANTISING):
         point["form"] = ""
-    if point["op"] not in ("quantize_append", "gather") and (
+    if point["op"] not in ("gather", *QUANTISING) and (
             point["op"] != "append" or point["scale_dtype"]):
         point["wide"] = ""
     if point["op"] not in ("copy_pages", "move_tokens", "clear_pages"):
@@ -193,18 +201,51 @@ def _append(rng, builder, point, size):
         add_other_side(rng, builder)
         return args
     x = random_numbers(rng, shape, 3.0)
-    granules = -(-layout.D // layout.g)
+    g = layout.g or layout.D
+    granules = -(-layout.D // g)
     sizes = np.exp2(rng.integers(-6, 7, (*rows, layout.H, granules)))
-    x *= np.repeat(sizes, layout.g, axis=-1)[..., :layout.D].astype(np.float32)
-    x[0, ..., :min(layout.g, layout.D)] = 0  # A granule of zeros.
+    x *= np.repeat(sizes, g, axis=-1)[..., :layout.D].astype(np.float32)
+    x[0, ..., :min(g, layout.D)] = 0  # A granule of zeros.
+    if point["op"] == "rope_quantize_append":
+        # Whole numbers: their squares add up exactly in whatever order.
+        x = rng.integers(-15, 16, shape).astype(np.float32)
+        _rotation(rng, builder, point, args, rows)
     builder.set("x", write(x, point["wide"]), point["wide"])
-    floor, floor_on = point["floor"]
-    if layout.global_scale != 1:
-        floor = 0.0
-    args["quant"] = {"contract": point["contract"], "floor": floor,
-                     "floor_on": floor_on, "apply": point["apply"]}
+    if layout.G:
+        floor, floor_on = point["floor"]
+        args["quant"] = {"contract": point["contract"],
+                         "floor": 0.0 if layout.global_scale != 1 else floor,
+                         "floor_on": floor_on, "apply": point["apply"]}
     add_other_side(rng, builder)
     return args
+
+
+def _rotation(rng, builder, point, args, rows):
+    """Any part of the head, and a norm of all or a part of it."""
+    D = builder.layout.D
+    n = int(rng.integers(1, D // 2 + 1))
+    rotation = point["style"], int(rng.integers(D - 2 * n + 1)), n
+    norm = None
+    if point["norm"] != "":
+        norm = int(rng.choice([D, rng.integers(1, D + 1)])), point["norm"]
+    add_rotation(rng, builder, args, rotation, norm, point["wide"],
+                 rows if point["explicit"] else None)
+
+
+def add_rotation(rng, builder, args, rotation, norm, wide, positions_of=None):
+    """`rotation`: style, start and pairs; `norm`: elements and what is added to
+    weights, or None; `positions_of`: the shape of rows whose positions are given."""
+    style, start, n = rotation
+    # Few positions: some rows have none.
+    angles = rng.uniform(0, 6.28, (18, n))
+    builder.set("cos", np.cos(angles).astype(np.float32), "f32")
+    builder.set("sin", np.sin(angles).astype(np.float32), "f32")
+    args["rope"] = {"style": style, "start": start}
+    if norm:
+        builder.set("weight", write(random_numbers(rng, norm[0]), wide), wide)
+        args["norm"] = {"eps": 1e-6, "weight_offset": norm[1]}
+    if positions_of:
+        builder.set("rope_positions", rng.integers(0, 20, positions_of), "i32")
 
 
 def add_other_side(rng, builder):
@@ -301,7 +342,8 @@ def _convert(rng, builder, point, size):
     return {"to": to}
 
 
-MAKERS = {"append": _append, "quantize_append": _append, "gather": _gather,
+MAKERS = {"append": _append, "quantize_append": _append,
+          "rope_quantize_append": _append, "gather": _gather,
           "copy_pages": _pages, "clear_pages": _pages, "move_tokens": _tokens,
           "compact": _compact, "convert_layout": _convert}
 

@@ -119,14 +119,17 @@ def random_cases(count, seed, room, ops=None):
     number = 0
     while number < count:
         op, layout = ops[number % len(ops)], _layout(rng, pick, room)
-        if op == "append" and layout.rope or op == "quantize_append" and not layout.G:
+        if (op == "append" and layout.rope or op == "quantize_append" and not layout.G
+                or op == "rope_quantize_append" and layout.D < 2):
             continue
-        appends = op in ("append", "quantize_append")
+        appends = op in ("append", *grid_cases.QUANTISING)
         point = {"op": op, "contract": pick("arbitrary", "power_of_two"),
                  "form": (pick("ragged", "padded", "slots", "positions")
                           if appends else ""),
                  "wide": pick("f32", "bf16", "f16"), "floor": pick(*FLOORS),
-                 "apply": pick("inverse", "divide"), "one_layer": pick(False, True),
+                 "apply": pick("inverse", "divide"),
+                 "style": pick("interleaved", "half"), "norm": pick("", 0.0, 1.0),
+                 "explicit": pick(False, True), "one_layer": pick(False, True),
                  "table": pick("shared", "own")}
         if op == "append" and layout.scale_dtype:
             point["wide"] = ""

@@ -5,7 +5,7 @@ import numpy as np
 
 from case_builder import CaseBuilder, random_numbers, with_outputs
 from case_folder import Case
-from grid_cases import add_other_side, rows_to_append
+from grid_cases import add_other_side, add_rotation, rows_to_append
 from pool_layout import PoolLayout
 from reference_numbers import write
 
@@ -85,24 +85,14 @@ def rotary_append_cases(rng):
         builder = CaseBuilder(rng, layout, 5, 7, form == "slots")
         rows = rows_to_append(rng, builder, form, 5)
         builder.fill()
-        style, start, n = rotation
         # Whole numbers: their squares add up exactly in whatever order.
         x = rng.integers(-15, 16, np.atleast_1d(rows).tolist() + [
             layout.H, layout.D]).astype(np.float32)
         builder.set("x", write(x, wide), wide)
         add_other_side(rng, builder)
-        # Few positions: some rows have none.
-        angles = rng.uniform(0, 6.28, (18, n))
-        builder.set("cos", np.cos(angles).astype(np.float32), "f32")
-        builder.set("sin", np.sin(angles).astype(np.float32), "f32")
-        args = {"c": 0, "l": layout.L - 1, "form": form,
-                "rope": {"style": style, "start": start}}
-        if norm:
-            builder.set("weight", write(random_numbers(rng, norm[0]), wide), wide)
-            args["norm"] = {"eps": 1e-6, "weight_offset": norm[1]}
-        if explicit:
-            builder.set("rope_positions",
-                        rng.integers(0, 20, x.shape[:-2]), "i32")
+        args = {"c": 0, "l": layout.L - 1, "form": form}
+        add_rotation(rng, builder, args, rotation, norm, wide,
+                     x.shape[:-2] if explicit else None)
         if layout.G:
             args["quant"] = {"contract": "arbitrary", "floor": 0.0,
                              "floor_on": "scale", "apply": "inverse"}

@@ -102,11 +102,11 @@ class KernelRows:
 
     def compile_triton(self, chip, *works, folder="triton"):
         """The same, of all works or of some, by a process of its own."""
-        if not self.may_fetch or any(text.startswith("Triton's figures")
-                                     for text in self.bench.skipped):
+        if any(text.startswith("Triton's figures") for text in self.bench.skipped):
             return []
         self.bench.progress("Triton (fetched once)")
-        python, why = tools.venv_python(self.bench.build, "triton", "numpy")
+        python, why = tools.python_with(self.bench.build, self.may_fetch, "triton",
+                                        "numpy")
         if not python:
             self.bench.skipped.append(f"Triton's figures: {why}")
             return []
