@@ -17,6 +17,7 @@ import device
 import instances
 import peers
 import program
+import sizes
 
 # The package's modules for launch records, without its extension, which the build
 # need not have.
@@ -40,7 +41,7 @@ class Work:
         self.record = Record(json.loads(
             (self.folder / f"{self.name}.json").read_text()))
         self.values, self.bytes = instances.instance(
-            self.name, *instances.size(self.name, job["full"]),
+            self.name, *sizes.size(self.name, job["full"]),
             *([WORKSPACE] if job["full"] and self.name.startswith("w6") else []))
         # Of the program's own names; the record has numbers.
         names = [name for name, _ in

@@ -7,6 +7,7 @@ import re
 import program
 import regions
 import sass
+import sizes
 import tools
 
 HERE = tools.ROOT / "tools/lib/bench"
@@ -56,6 +57,25 @@ def figure(work, kernel):
     if work.name == "W5":
         return regions.per_8_quantised(region) or regions.per_16_bytes(region)
     return regions.per_16_bytes(region)
+
+
+def with_partial_pages(work, kernel, record):
+    """Instructions for 16 bytes of all rows of the work's sequences, most of whose
+    last pages are partial; None where a partial page is no different."""
+    rest = regions.remainder(kernel)
+    if not rest:
+        return None
+    loop = regions.hot(kernel)
+    page, heads, elements = record["arguments"][0]["sizes"][3:]
+    row = heads * elements
+    loads = regions.loads(loop.opcodes)
+    threads = record["kernels"][0]["compiled_for_block"][0]
+    rows = loads[max(loads)] * max(loads) * threads // row
+    _, tokens = sizes.size(work.name.lower(), full=True)
+    full, last = divmod(tokens, page)
+    turns = full * (page // rows) + last // rows
+    executed = turns * len(loop.opcodes) + (last % rows > 0) * len(rest.opcodes)
+    return executed * threads * 16 / (tokens * row)
 
 
 class KernelRows:
@@ -154,6 +174,13 @@ class KernelRows:
                     f"{work.name} {work.shape} {chip}", figure(work, kernel),
                     unit, peer, work.goals.get(chip),
                     triton=triton, kind="instructions")
+                if work.name in ("W1", "W2", "W2b"):
+                    record = json.loads(
+                        (self.scratch / f"{work.name.lower()}.json").read_text())
+                    self.bench.row(
+                        f"{work.name} {chip}, with partial pages",
+                        with_partial_pages(work, kernel, record), unit,
+                        goal=61 if chip == "sm_90a" else None)
 
     def traffic(self):
         """Bytes moved to bytes needed, and bank conflicts, of small instances."""

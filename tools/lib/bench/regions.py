@@ -71,30 +71,64 @@ def whole(kernel):
     return Region([o for _, o, _ in kernel.body if o], "whole")
 
 
+def _jump(kernel, labels, at):
+    """Where the branch at this place leads, or None."""
+    _, opcode, operands = kernel.body[at]
+    target = opcode and opcode.startswith("BRA") and re.search(
+        r"(\.L_x_\d+)", operands)
+    return labels.get(target[1]) if target else None
+
+
+def _opcodes(kernel, begin, end):
+    return [o for _, o, _ in kernel.body[begin:end] if o]
+
+
 def hot(kernel):
     """The loop that moves most payload, the shortest of such, of those that load
     it and, in a kernel on tensor cores, use them; the whole kernel where there
     is none."""
-    labels = {label: i for i, (label, _, _) in enumerate(kernel.body) if label}
+    return _find_hot(kernel)[0]
+
+
+def remainder(kernel):
+    """What moves the last rows of a page, which are too few for a turn of the hot
+    loop: the part with the widest loads that the first branch after it passes over."""
+    labels = _labels(kernel)
+    region, end = _find_hot(kernel)
+    widest = max(loads(region.opcodes))
+    for at in range(end, len(kernel.body)):
+        target = _jump(kernel, labels, at)
+        if target and target > at:
+            opcodes = _opcodes(kernel, end, target)
+            if loads(opcodes)[widest]:
+                return Region(opcodes, "remainder")
+    return None
+
+
+def _labels(kernel):
+    return {label: i for i, (label, _, _) in enumerate(kernel.body) if label}
+
+
+def _find_hot(kernel):
+    """The hot region and the place after it."""
+    labels = _labels(kernel)
     everything = whole(kernel)
     widest = max(loads(everything.opcodes), default=0)
     on_tensor_cores = any(map(_is_mma, everything.opcodes))
     best = None
-    for end, (_, opcode, operands) in enumerate(kernel.body):
-        target = opcode and opcode.startswith("BRA") and re.search(
-            r"(\.L_x_\d+)", operands)
-        begin = labels.get(target[1]) if target else None
+    for end in range(len(kernel.body)):
+        begin = _jump(kernel, labels, end)
         if begin is None or begin >= end:
             continue
-        opcodes = [o for _, o, _ in kernel.body[begin:end + 1] if o]
+        opcodes = _opcodes(kernel, begin, end + 1)
         if widest >= 16 and max(loads(opcodes), default=0) < 8:
             continue
         if on_tensor_cores and not any(map(_is_mma, opcodes)):
             continue
         rank = (_payload(opcodes, widest), -len(opcodes))
         if rank[0] and (best is None or rank > best[0]):
-            best = rank, Region(opcodes, "loop")
-    return best[1] if best else everything
+            best = rank, (Region(opcodes, "loop"), end + 1)
+    return best[1] if best else (everything, len(kernel.body))
 
 
 def per_16_bytes(region):

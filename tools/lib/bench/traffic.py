@@ -15,6 +15,7 @@ import numpy as np
 
 import instances
 import program
+import sizes
 
 
 def with_main(text, work):
@@ -67,7 +68,7 @@ def count(folder, run, text, work, arrays, chip):
 
 
 def main(folder, run, file, work, chip="sm_90a"):
-    arrays, needed = instances.instance(work, *instances.size(work, full=False))
+    arrays, needed = instances.instance(work, *sizes.size(work, full=False))
     text = pathlib.Path(file).read_text()
     return count(folder, run, text, work, arrays, chip) | {"needed": needed}
 
