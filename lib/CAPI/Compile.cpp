@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Config/llvm-config.h"
@@ -59,8 +60,10 @@ MlirModule mlirKVCacheModuleCreateParse(MlirContext context,
                                         MlirStringRef name) {
   if (!context.ptr)
     return {};
+  // The parser wants a text, be it empty.
+  StringRef text = source.data ? unwrap(source) : StringRef("");
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-      unwrap(source), ParserConfig(unwrap(context)), unwrap(name));
+      text, ParserConfig(unwrap(context)), unwrap(name));
   return wrap(module.release());
 }
 
@@ -103,19 +106,13 @@ toOptions(MLIRContext *context, const MlirKVCacheToPTXOptions *given) {
   return options;
 }
 
-/// Reports a pass manager that cannot hold passes on modules; MLIR ends the
-/// process where one is added.
+/// Reports a pass manager that cannot hold passes on modules.
 static LogicalResult checkAnchor(MLIRContext *context,
                                  const OpPassManager &manager,
                                  StringRef pipeline) {
-  StringRef anchor = manager.getOpAnchorName();
-  if (anchor == ModuleOp::getOperationName() ||
-      anchor == OpPassManager::getAnyOpAnchorName())
-    return success();
-  return emitError(UnknownLoc::get(context))
-         << "expected a pass manager of '" << ModuleOp::getOperationName()
-         << "' for the pipeline " << pipeline << ", got one of '" << anchor
-         << "'";
+  std::string wrong = checkPipelineAnchor(manager, pipeline);
+  return wrong.empty() ? LogicalResult::success()
+                       : emitError(UnknownLoc::get(context)) << wrong;
 }
 
 MlirLogicalResult
@@ -149,7 +146,8 @@ MlirKVCacheCompiled mlirKVCacheCompile(MlirModule module,
   OwningOpRef<ModuleOp> copy = unwrap(module).clone();
   MLIRContext *context = copy->getContext();
   FailureOr<KVCacheToPTXOptions> converted = toOptions(context, options);
-  if (failed(converted))
+  // What a program has built may be anything; passes take it to be right.
+  if (failed(converted) || failed(mlir::verify(*copy)))
     return {};
   auto files = std::make_unique<std::vector<CompiledFile>>();
   converted->files = files.get();

@@ -27,6 +27,7 @@ struct CloneGPUModules
 
   LogicalResult initialize(MLIRContext *context) override {
     Location location = UnknownLoc::get(context);
+    initialized = context;
     if (optLevel > 3)
       return emitError(location)
              << "expected an opt-level of 0 to 3, got " << optLevel.getValue();
@@ -51,6 +52,11 @@ struct CloneGPUModules
 
   void runOnOperation() override {
     ModuleOp root = getOperation();
+    if (&getContext() != initialized) {
+      root.emitError("expected a module of the pass manager's own context, got "
+                     "one of another; parse it in that context");
+      return signalPassFailure();
+    }
     SymbolTable symbols(root);
     SmallVector<gpu::GPUModuleOp> modules = getOriginalModules(root);
     Builder builder(&getContext());
@@ -68,6 +74,7 @@ struct CloneGPUModules
       }
   }
 
+  MLIRContext *initialized = nullptr;
   SmallVector<Chip> knownChips;
 };
 

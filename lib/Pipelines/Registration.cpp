@@ -7,6 +7,8 @@
 #include "kvcache/Pipelines/Passes.h"
 #include "kvcache/Pipelines/Pipelines.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -66,9 +68,23 @@ struct ToPTXTextOptions : public PassPipelineOptions<ToPTXTextOptions> {
 
 } // namespace
 
+std::string kvcache::checkPipelineAnchor(const OpPassManager &manager,
+                                         StringRef pipeline) {
+  StringRef anchor = manager.getOpAnchorName();
+  if (anchor == ModuleOp::getOperationName() ||
+      anchor == OpPassManager::getAnyOpAnchorName())
+    return {};
+  return ("expected a pass manager of '" + ModuleOp::getOperationName() +
+          "' for the pipeline " + pipeline + ", got one of '" + anchor + "'")
+      .str();
+}
+
 static LogicalResult
 buildFromText(OpPassManager &pm, StringRef text,
               function_ref<LogicalResult(const Twine &)> emitError) {
+  if (std::string wrong = checkPipelineAnchor(pm, "kvcache-to-ptx");
+      !wrong.empty())
+    return emitError(wrong);
   ToPTXTextOptions parsed;
   if (failed(parsed.parseFromString(text)))
     return failure();
@@ -93,6 +109,19 @@ buildFromText(OpPassManager &pm, StringRef text,
   return success();
 }
 
+static LogicalResult
+buildHostFromText(OpPassManager &pm, StringRef text,
+                  function_ref<LogicalResult(const Twine &)> emitError) {
+  if (std::string wrong = checkPipelineAnchor(pm, "kvcache-host-to-llvm");
+      !wrong.empty())
+    return emitError(wrong);
+  if (!text.trim().empty())
+    return emitError("kvcache-host-to-llvm takes no options, got '" + text +
+                     "'");
+  buildKVCacheHostPipeline(pm);
+  return success();
+}
+
 void kvcache::registerPipelines() {
   registerPassPipeline(
       "kvcache-to-ptx", "Compile device code with kvcache operations to PTX",
@@ -100,8 +129,9 @@ void kvcache::registerPipelines() {
       [](function_ref<void(const mlir::detail::PassOptions &)> describe) {
         describe(ToPTXTextOptions());
       });
-  PassPipelineRegistration<>(
+  registerPassPipeline(
       "kvcache-host-to-llvm",
       "Lower host code around gpu.binary to the LLVM dialect",
-      [](OpPassManager &pm) { buildKVCacheHostPipeline(pm); });
+      buildHostFromText,
+      [](function_ref<void(const mlir::detail::PassOptions &)>) {});
 }

@@ -109,8 +109,22 @@ void ptxsim::readSource(PendingCopy &copy) {
     copy.held.assign(from, from + bytes);
 }
 
+/// More than copies of the least size fill the shared memory of any chip.
+static constexpr size_t mostPending = 1 << 16;
+
+void ptxsim::enqueue(AsyncState &state, std::deque<PendingCopy> &queue,
+                     PendingCopy copy) {
+  queue.push_back(std::move(copy));
+  if (++state.numPending <= mostPending)
+    return;
+  PendingCopy oldest = std::move(queue.front());
+  queue.pop_front();
+  land(oldest);
+}
+
 void ptxsim::land(PendingCopy &copy) {
   Block &block = *copy.warp->block;
+  --block.async->numPending;
   AsyncScope scope(*copy.warp, copy.kind >= CopyKind::Bulk, copy.epoch);
   clearPending(copy);
   PendingSources *sources = block.launch->pendingSources.get();

@@ -79,21 +79,22 @@ struct PendingWgmma {
   uint32_t accumulate = 0;
   uint32_t group = 0;
 };
-/// What is known of a register of wgmmas (Program::productRegisters): how many
-/// that have not been waited for accumulate in it or have A there, the last of
-/// the former, and whether it has been accessed since the last wgmma.fence.
+/// What is known of a register of wgmmas (Program::productRegisters): the
+/// groups of the last that accumulates in it, of the last that has A there, and
+/// of that whose accumulator was copied to it unfinished, -1 if there is none;
+/// the last of the first, also where copied; and whether it has been accessed
+/// since the last wgmma.fence.
 struct ProductRegister {
-  uint32_t pendingD = 0, pendingA = 0, lastD = 0;
+  int64_t accumulated = -1, held = -1, copied = -1;
+  uint32_t last = 0;
   bool isAccessed = false;
 };
 struct WarpProducts {
   std::deque<PendingWgmma> pending;
   uint32_t group = 0;
-  /// For the checks (WgmmaRegisters.cpp).
-  struct Unwaited {
-    uint32_t pc, group;
-  };
-  std::deque<Unwaited> unwaited;
+  /// For the checks (WgmmaRegisters.cpp). Groups below this have been waited
+  /// for.
+  int64_t waited = 0;
   std::vector<ProductRegister> registers;
   bool hasFenced = false;
 };
@@ -105,6 +106,8 @@ struct AsyncState {
   std::vector<ThreadCopies> threads;
   /// Bulk copies that complete on barriers, in order of issue.
   std::deque<PendingCopy> bulk;
+  /// Copies that have not landed, in all queues.
+  size_t numPending = 0;
 
   ThreadCopies &of(const Warp &warp, unsigned lane) {
     if (threads.empty())
@@ -121,6 +124,10 @@ bool advanceAsync(Cluster &cluster);
 /// At the end of a block everything lands.
 void finishAsync(Block &block);
 
+/// Adds a copy to a queue of the block's. Where too many are outstanding the
+/// queue's oldest lands, as any may at any time.
+void enqueue(AsyncState &state, std::deque<PendingCopy> &queue,
+             PendingCopy copy);
 /// Performs a copy and what depends on it.
 void land(PendingCopy &copy);
 /// Reads the source of a copy out of shared memory, which may change then.
@@ -140,10 +147,13 @@ Status checkTensorCopy(const TensorMapSpec &spec);
 char *copyTarget(const PendingCopy &copy, uint64_t address, uint32_t bytes,
                  uint32_t align, Space space, AccessMode mode);
 
-/// A warp issues a wgmma, or has waited for those of groups below `until`
-/// (WgmmaRegisters.cpp).
+/// Whether the registers of wgmmas are looked after (WgmmaRegisters.cpp).
+bool checksProducts(const Launch &launch);
+/// A warp issues a wgmma, or has waited for those of groups below `until`.
 void issueProduct(Warp &warp, const Inst &inst);
 void waitForProducts(Warp &warp, int64_t until);
+/// Performs a warp's wgmmas of groups below `until`, in order (Wgmma.cpp).
+void performProducts(Warp &warp, int64_t until);
 
 // mbarrier (Mbarrier.cpp)
 

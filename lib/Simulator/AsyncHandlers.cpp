@@ -48,12 +48,13 @@ void ptxsim::cpAsyncHandler(Warp &w, const Inst &i, uint32_t mask) {
       bool ignore = (w.pred(i.c) >> l & 1) != (i.flags & 1);
       copy.sourceBytes = ignore ? 0 : i.size;
     }
-    ThreadCopies &thread = asyncOf(*w.block).of(w, l);
+    AsyncState &state = asyncOf(*w.block);
+    ThreadCopies &thread = state.of(w, l);
     copy.group = thread.group;
     markPending(copy);
     if (PendingSources *sources = w.block->launch->pendingSources.get())
       sources->add(copy);
-    thread.small.push_back(copy);
+    enqueue(state, thread.small, copy);
   }
   if (w.block->launch->instrumented)
     countAccess(w, i, mask, sources, i.size, AccessMode::Read);
@@ -99,9 +100,10 @@ void ptxsim::cpArriveHandler(Warp &w, const Inst &i, uint32_t mask) {
     checkInitOrder(w, i, l, copy.barrier);
     if (!(i.flags & 1))
       expectArrival(w, i, l, copy.barrier);
-    ThreadCopies &thread = asyncOf(*w.block).of(w, l);
+    AsyncState &state = asyncOf(*w.block);
+    ThreadCopies &thread = state.of(w, l);
     copy.group = thread.group;
-    thread.small.push_back(copy);
+    enqueue(state, thread.small, copy);
   }
 }
 
@@ -121,7 +123,8 @@ void ptxsim::asyncStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
       memcpy(copy.value + k * i.size, &value, i.size);
     }
     markPending(copy);
-    asyncOf(*w.block).bulk.push_back(copy);
+    AsyncState &state = asyncOf(*w.block);
+    enqueue(state, state.bulk, copy);
   }
 }
 
@@ -141,7 +144,8 @@ static void issueBulk(PendingCopy &copy) {
     check(copy.barrier);
   copy.hasBarrier = true;
   markPending(copy);
-  asyncOf(*w.block).bulk.push_back(copy);
+  AsyncState &state = asyncOf(*w.block);
+  enqueue(state, state.bulk, copy);
 }
 
 void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
@@ -181,7 +185,7 @@ void ptxsim::bulkHandler(Warp &w, const Inst &i, uint32_t mask) {
     if (toGlobal) {
       ThreadCopies &thread = state.of(w, l);
       copy.group = thread.bulkGroup;
-      thread.bulk.push_back(copy);
+      enqueue(state, thread.bulk, copy);
       continue;
     }
     copy.barrier = absoluteShared(*w.block, addressOperand(w, i, 4, l));
@@ -229,7 +233,7 @@ void ptxsim::tensorHandler(Warp &w, const Inst &i, uint32_t mask) {
     if (store) {
       ThreadCopies &thread = state.of(w, l);
       copy.group = thread.bulkGroup;
-      thread.bulk.push_back(copy);
+      enqueue(state, thread.bulk, copy);
       continue;
     }
     if (i.flags & BulkMulticast)

@@ -5,6 +5,7 @@
 // group or waits. Compilers place code so that this meets again where paths
 // join. A group that runs for long gives way, so that lanes that wait for
 // others of their warp get them.
+#include "Async.h"
 #include "Barriers.h"
 #include "Checks.h"
 #include "Handlers.h"
@@ -98,13 +99,14 @@ class Turn {
 public:
   Turn(Warp &warp, uint64_t budget)
       : warp(warp), worker(*warp.worker), program(*warp.block->launch->program),
-        code(program.code.data()), budget(budget) {}
+        code(program.code.data()),
+        watchesProducts(checksProducts(*warp.block->launch)), budget(budget) {}
 
   TurnEnd run() {
     bool counting = warp.block->launch->options->counters;
     bool tracing = bool(warp.block->launch->options->trace);
     bool observed = counting || tracing || !program.registerEvents.empty() ||
-                    checksProducts();
+                    watchesProducts;
     worker.issuedInTurn = &issued;
     TurnEnd end = observed ? loop<true>() : loop<false>();
     worker.issuedInTurn = nullptr;
@@ -114,11 +116,6 @@ public:
   }
 
 private:
-  /// Whether registers of wgmma are looked after.
-  bool checksProducts() const {
-    return !program.productEvents.empty() &&
-           warp.block->launch->tools & (RaceCheck | SyncCheck);
-  }
   template <bool Observed> TurnEnd loop();
   /// Runs `group` as long as it stays together; false if the turn is over.
   template <bool Observed> bool runGroup(LaneGroup group);
@@ -136,6 +133,8 @@ private:
   Worker &worker;
   const Program &program;
   const Inst *code;
+  /// Registers of wgmmas are looked after.
+  const bool watchesProducts;
   uint64_t budget;
   uint64_t issued = 0, threads = 0;
   /// Instructions since the groups last took turns.
@@ -155,7 +154,7 @@ void Turn::observe(const Inst &inst, uint32_t pc, uint32_t mask,
   }
   if (!program.registerEvents.empty())
     checkRegisters(warp, pc, mask, active);
-  if (checksProducts() && active)
+  if (watchesProducts && active)
     checkProductRegisters(warp, pc, unsigned(__builtin_ctz(active)));
   if (warp.block->launch->options->trace)
     traceInstruction(warp, inst, active);

@@ -105,7 +105,11 @@ HostAccess HostMappings::access(uint64_t address, uint64_t bytes) {
       return {false, false};
     all.readable &= mapping.access.readable;
     all.writable &= mapping.access.writable;
-    if (mapping.end > last)
+    // A file that was cut short no longer has the pages at its end.
+    uint64_t end = std::min(mapping.end - 1, last);
+    if (all.readable && !isReadable(reinterpret_cast<const void *>(end), 1))
+      return {false, false};
+    if (end == last)
       return all;
     at = mapping.end;
   }

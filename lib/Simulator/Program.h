@@ -130,11 +130,11 @@ struct RegisterEvent {
   std::vector<uint32_t> clears;
 };
 
-/// An instruction that accesses registers of a wgmma, by their numbers in
-/// Program::productRegisters; those of a wgmma itself in the order of its
-/// operands.
+/// An instruction that accesses registers of a wgmma or copies of them, by
+/// their numbers in Program::productRegisters; of a wgmma all are `writes`, in
+/// the order of its operands.
 struct ProductEvent {
-  std::vector<uint32_t> registers;
+  std::vector<uint32_t> reads, writes;
   /// It only copies, which compilers move across a wgmma.fence.
   bool isCopy = false;
 };
@@ -168,8 +168,9 @@ struct Program {
   std::vector<RegisterEvent> registerEvents;
   std::vector<uint32_t> eventAt;
 
-  /// The names of registers that wgmmas accumulate in or have A in, and per
-  /// instruction an index of productEvents or noSlot; only where instrumented.
+  /// The names of registers that wgmmas accumulate in or have A in, and of
+  /// those that such are copied to, and per instruction an index of
+  /// productEvents or noSlot; only where instrumented.
   std::vector<std::string> productRegisters;
   std::vector<ProductEvent> productEvents;
   std::vector<uint32_t> productEventAt;

@@ -13,6 +13,7 @@
 #include "State.h"
 
 #include <algorithm>
+#include <deque>
 
 using namespace ptxsim;
 
@@ -159,6 +160,9 @@ void perform(PendingWgmma &p) {
 
 } // namespace
 
+/// More than any kernel that waits has outstanding in a warp.
+static constexpr size_t mostPending = 1024;
+
 void ptxsim::wgmmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   if (mask != ~0u) {
     fault(w, i, unsigned(__builtin_ctz(mask)), SyncCheck, "divergent-wgmma",
@@ -173,9 +177,29 @@ void ptxsim::wgmmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   p.accumulate = w.pred(i.c);
   AsyncState &state = asyncOf(*w.block);
   state.wgmma.resize(w.block->warps.size());
-  p.group = state.wgmma[w.index].group;
-  state.wgmma[w.index].pending.push_back(p);
+  // As late as is legal where something shows that a wait is missing.
+  if (!checksProducts(*w.block->launch)) {
+    perform(p);
+    return;
+  }
+  WarpProducts &products = state.wgmma[w.index];
+  p.group = products.group;
+  products.pending.push_back(p);
   issueProduct(w, i);
+  if (products.pending.size() > mostPending) {
+    perform(products.pending.front());
+    products.pending.pop_front();
+  }
+}
+
+void ptxsim::performProducts(Warp &warp, int64_t until) {
+  std::deque<PendingWgmma> &pending =
+      asyncOf(*warp.block).wgmma[warp.index].pending;
+  while (!pending.empty() && int64_t(pending.front().group) < until) {
+    PendingWgmma p = pending.front();
+    pending.pop_front();
+    perform(p);
+  }
 }
 
 void ptxsim::wgmmaCommitHandler(Warp &w, const Inst &, uint32_t) {
@@ -202,11 +226,7 @@ void ptxsim::wgmmaWaitHandler(Warp &w, const Inst &i, uint32_t) {
         return;
       }
   for (size_t k = first; k < last; ++k)
-    for (WarpProducts &products = state.wgmma[k]; isDue(products);) {
-      PendingWgmma p = products.pending.front();
-      products.pending.pop_front();
-      perform(p);
-    }
+    performProducts(warps[k], until);
   seeGroupReads(w);
   waitForProducts(w, until);
 }

@@ -4,7 +4,8 @@
 // in, and those that A comes from, are nobody's before a wgmma.wait_group of
 // the warp for it, and what accesses them before it must be followed by a
 // wgmma.fence. Of wgmmas with accumulators in common and the same shape neither
-// is asked.
+// is asked. Compilers copy accumulators from register to register, which ptxas
+// merges again: what has been copied unfinished is nobody's in the same way.
 #include "Async.h"
 #include "Checks.h"
 #include "Decoder.h"
@@ -17,56 +18,115 @@ using namespace ptxsim;
 // Which instructions access them
 // ----------------------------------------------------------------------
 
-void ProgramBuilder::trackProducts() {
+namespace {
+
+/// The registers of wgmmas and of their copies, by slot.
+class ProductNumbers {
+public:
+  /// False if it has a number.
+  bool add(uint32_t slot) {
+    return numbers.try_emplace(slot, uint32_t(numbers.size())).second;
+  }
+  size_t size() const { return numbers.size(); }
+  /// noSlot where it has none.
+  uint32_t of(uint32_t slot) const {
+    auto it = numbers.find(slot);
+    return it == numbers.end() ? noSlot : it->second;
+  }
+
+private:
   std::unordered_map<uint32_t, uint32_t> numbers;
+};
+
+} // namespace
+
+static bool isCopy(const RegisterUse &use) {
+  return use.reads.empty() && !use.writes.empty();
+}
+
+/// Adds what registers among them are copied to, and that is.
+static void addCopies(const std::vector<const FunctionFrame *> &functions,
+                      std::vector<uint32_t> slots, ProductNumbers &numbers) {
+  std::unordered_map<uint32_t, std::vector<uint32_t>> copiesOf;
+  for (const FunctionFrame *own : functions)
+    for (const RegisterUse &use : own->uses)
+      if (isCopy(use))
+        for (uint32_t from : use.copies)
+          for (uint32_t to : use.writes)
+            if (from != noSlot && to != noSlot)
+              copiesOf[own->registerSlots[from]].push_back(
+                  own->registerSlots[to]);
+  while (!slots.empty()) {
+    auto it = copiesOf.find(slots.back());
+    slots.pop_back();
+    if (it == copiesOf.end())
+      continue;
+    for (uint32_t to : it->second)
+      if (numbers.add(to))
+        slots.push_back(to);
+  }
+}
+
+void ProgramBuilder::trackProducts() {
+  ProductNumbers numbers;
+  auto nameRegisters = [&](const FunctionFrame &own,
+                           const std::vector<uint32_t> &registers,
+                           std::vector<uint32_t> &into) {
+    for (uint32_t r : registers) {
+      uint32_t number = r == noSlot ? noSlot : numbers.of(own.registerSlots[r]);
+      if (number == noSlot)
+        continue;
+      into.push_back(number);
+      program->productRegisters[number] = own.function->registers[r].name;
+    }
+  };
+  std::vector<uint32_t> slots;
+  const std::vector<Inst> &code = program->code;
+  for (const Inst &inst : code)
+    if (inst.fn == wgmmaHandler)
+      for (unsigned k = 0; k < inst.numOperands; ++k) {
+        uint32_t slot = program->operands[inst.operands + k].slot;
+        if (numbers.add(slot))
+          slots.push_back(slot);
+      }
+  program->productEventAt.assign(code.size(), noSlot);
+  if (slots.empty())
+    return;
+  std::vector<const FunctionFrame *> functions;
+  for (auto &entry : frames)
+    functions.push_back(entry.second.get());
+  addCopies(functions, std::move(slots), numbers);
+  program->productRegisters.resize(numbers.size());
   auto addEvent = [&](uint32_t pc, ProductEvent event) {
     program->productEventAt[pc] = uint32_t(program->productEvents.size());
     program->productEvents.push_back(std::move(event));
   };
-  const std::vector<Inst> &code = program->code;
-  program->productEventAt.assign(code.size(), noSlot);
   for (uint32_t pc = 0; pc < code.size(); ++pc) {
     if (code[pc].fn != wgmmaHandler)
       continue;
     ProductEvent event;
-    for (unsigned k = 0; k < code[pc].numOperands; ++k) {
-      uint32_t slot = program->operands[code[pc].operands + k].slot;
-      event.registers.push_back(
-          numbers.try_emplace(slot, uint32_t(numbers.size())).first->second);
-    }
+    for (unsigned k = 0; k < code[pc].numOperands; ++k)
+      event.writes.push_back(
+          numbers.of(program->operands[code[pc].operands + k].slot));
     addEvent(pc, std::move(event));
   }
-  program->productRegisters.resize(numbers.size());
-  if (numbers.empty())
-    return;
-  for (auto &entry : frames) {
-    const FunctionFrame &own = *entry.second;
-    for (const RegisterUse &use : own.uses) {
-      if (use.pc >= code.size() || code[use.pc].fn == wgmmaHandler)
-        continue;
+  for (const FunctionFrame *own : functions)
+    for (const RegisterUse &use : own->uses) {
       ProductEvent event;
-      event.isCopy = use.reads.empty() && !use.writes.empty();
-      for (auto *registers : {&use.reads, &use.copies, &use.writes})
-        for (uint32_t r : *registers) {
-          auto it =
-              r == noSlot ? numbers.end() : numbers.find(own.registerSlots[r]);
-          if (it == numbers.end())
-            continue;
-          event.registers.push_back(it->second);
-          program->productRegisters[it->second] =
-              own.function->registers[r].name;
-        }
-      if (!event.registers.empty())
+      event.isCopy = isCopy(use);
+      nameRegisters(*own, use.reads, event.reads);
+      nameRegisters(*own, use.copies, event.reads);
+      nameRegisters(*own, use.writes, event.writes);
+      if (use.pc < code.size() && code[use.pc].fn != wgmmaHandler &&
+          !(event.reads.empty() && event.writes.empty()))
         addEvent(use.pc, std::move(event));
     }
-  }
 }
 
 // While the kernel runs
 // ------------------------------------------------------------------------
 
-static bool isChecked(const Warp &warp) {
-  const Launch &launch = *warp.block->launch;
+bool ptxsim::checksProducts(const Launch &launch) {
   return launch.tools & (RaceCheck | SyncCheck) &&
          !launch.program->productEvents.empty();
 }
@@ -97,29 +157,69 @@ static void reportPending(Warp &warp, const Inst &inst, unsigned lane,
              "wgmma.wait_group is missing, or a wgmma.commit_group before it");
 }
 
+/// Of a group that has not been waited for.
+static bool isPending(const WarpProducts &products, int64_t group) {
+  return group >= products.waited;
+}
+static bool isInUse(const WarpProducts &products,
+                    const ProductRegister &state) {
+  return isPending(products, std::max(state.accumulated, state.held));
+}
+
+/// A copy reads what the wgmmas before it give.
+static void copyProducts(Warp &warp, WarpProducts &products,
+                         const ProductEvent &event) {
+  ProductRegister from;
+  for (uint32_t number : event.reads) {
+    const ProductRegister &state = products.registers[number];
+    int64_t group = std::max(state.accumulated, state.copied);
+    if (group > from.copied) {
+      from.copied = group;
+      from.last = state.last;
+    }
+  }
+  if (isPending(products, from.copied))
+    performProducts(warp, from.copied + 1);
+  for (uint32_t number : event.writes) {
+    products.registers[number].copied = from.copied;
+    products.registers[number].last = from.last;
+  }
+}
+
 void ptxsim::checkProductRegisters(Warp &warp, uint32_t pc, unsigned lane) {
-  const ProductEvent *event = isChecked(warp) ? eventAt(warp, pc) : nullptr;
+  const ProductEvent *event =
+      checksProducts(*warp.block->launch) ? eventAt(warp, pc) : nullptr;
   const Inst &inst = warp.block->launch->program->code[pc];
   if (!event || inst.fn == wgmmaHandler)
     return;
   WarpProducts &products = productsOf(warp);
-  bool isReported = false;
-  for (uint32_t number : event->registers) {
+  const uint32_t *reported = nullptr;
+  for (const uint32_t &number : event->writes) {
     ProductRegister &state = products.registers[number];
     state.isAccessed |= !event->isCopy;
-    if (isReported || (!state.pendingD && !state.pendingA))
-      continue;
-    reportPending(warp, inst, lane, number);
-    isReported = true;
+    if (isInUse(products, state))
+      reported = &number;
+    else if (!event->isCopy)
+      state.copied = -1;
   }
+  for (const uint32_t &number : event->reads) {
+    if (event->isCopy)
+      break;
+    ProductRegister &state = products.registers[number];
+    state.isAccessed = true;
+    if (isInUse(products, state) || isPending(products, state.copied))
+      reported = &number;
+  }
+  if (reported)
+    reportPending(warp, inst, lane, *reported);
+  if (event->isCopy)
+    copyProducts(warp, products, *event);
 }
 
 void ptxsim::issueProduct(Warp &warp, const Inst &inst) {
-  if (!isChecked(warp))
-    return;
   const Program &program = *warp.block->launch->program;
   uint32_t pc = uint32_t(&inst - program.code.data());
-  const std::vector<uint32_t> &numbers = eventAt(warp, pc)->registers;
+  const std::vector<uint32_t> &numbers = eventAt(warp, pc)->writes;
   MmaShape shape = unpackMma(inst);
   size_t accumulators = shape.n / (shape.halfAccumulator ? 4 : 2);
   WarpProducts &products = productsOf(warp);
@@ -128,16 +228,17 @@ void ptxsim::issueProduct(Warp &warp, const Inst &inst) {
            "wgmma without a wgmma.fence before it");
     products.hasFenced = true;
   }
+  auto isOfShape = [&](const ProductRegister &state) {
+    MmaShape before = unpackMma(program.code[state.last]);
+    return before.n == shape.n && before.k == shape.k;
+  };
   bool isReported = false;
   for (size_t k = 0; k < numbers.size() && !isReported; ++k) {
     const ProductRegister &state = products.registers[numbers[k]];
     bool isA = k >= accumulators;
-    bool sameShape = false;
-    if (!isA && state.pendingD) {
-      MmaShape before = unpackMma(program.code[state.lastD]);
-      sameShape = before.n == shape.n && before.k == shape.k;
-    }
-    if ((state.pendingD && !sameShape) || (state.pendingA && !isA)) {
+    int64_t result = std::max(state.accumulated, state.copied);
+    if ((isPending(products, result) && (isA || !isOfShape(state))) ||
+        (isPending(products, state.held) && !isA)) {
       reportPending(warp, inst, 0, numbers[k]);
       isReported = true;
     } else if (state.isAccessed) {
@@ -150,36 +251,24 @@ void ptxsim::issueProduct(Warp &warp, const Inst &inst) {
   for (size_t k = 0; k < numbers.size(); ++k) {
     ProductRegister &state = products.registers[numbers[k]];
     if (k >= accumulators) {
-      ++state.pendingA;
+      state.held = products.group;
       continue;
     }
-    ++state.pendingD;
-    state.lastD = pc;
+    state.accumulated = products.group;
+    state.copied = -1;
+    state.last = pc;
   }
-  products.unwaited.push_back({pc, products.group});
 }
 
 void ptxsim::waitForProducts(Warp &warp, int64_t until) {
-  if (!isChecked(warp))
+  if (!checksProducts(*warp.block->launch))
     return;
   WarpProducts &products = productsOf(warp);
-  while (!products.unwaited.empty() &&
-         int64_t(products.unwaited.front().group) < until) {
-    uint32_t pc = products.unwaited.front().pc;
-    products.unwaited.pop_front();
-    const Inst &inst = warp.block->launch->program->code[pc];
-    MmaShape shape = unpackMma(inst);
-    size_t accumulators = shape.n / (shape.halfAccumulator ? 4 : 2);
-    const std::vector<uint32_t> &numbers = eventAt(warp, pc)->registers;
-    for (size_t k = 0; k < numbers.size(); ++k) {
-      ProductRegister &state = products.registers[numbers[k]];
-      --(k < accumulators ? state.pendingD : state.pendingA);
-    }
-  }
+  products.waited = std::max(products.waited, until);
 }
 
 void ptxsim::wgmmaFenceHandler(Warp &warp, const Inst &, uint32_t) {
-  if (!isChecked(warp))
+  if (!checksProducts(*warp.block->launch))
     return;
   WarpProducts &products = productsOf(warp);
   products.hasFenced = true;

@@ -107,3 +107,14 @@ gpu.module @not_lowered {
     gpu.return
   }
 }
+
+// -----
+
+func.func @tensors(%x: tensor<8xf32>, %v: f32, %i: index) -> tensor<8xf32> {
+  // expected-error @+1 {{'kvcache.with_buffers' op works on tensors, kernels on buffers; run 'one-shot-bufferize{bufferize-function-boundaries}' first}}
+  %y = kvcache.with_buffers writes(%x : tensor<8xf32>) {
+  ^bb0(%a: memref<8xf32>):
+    memref.store %v, %a[%i] : memref<8xf32>
+  }
+  return %y : tensor<8xf32>
+}

@@ -95,6 +95,12 @@ void buildDeviceToNVVMPipeline(OpPassManager &pm, llvm::StringRef chip,
 /// them; kernels take bare pointers.
 void buildKVCacheHostPipeline(OpPassManager &pm);
 
+/// What hinders a pass manager from holding `pipeline`, whose passes are for
+/// modules: the operation that it is for; empty if nothing does. MLIR ends the
+/// process where such passes are added to another.
+std::string checkPipelineAnchor(const OpPassManager &manager,
+                                llvm::StringRef pipeline);
+
 /// Makes the pipelines known by name.
 void registerPipelines();
 

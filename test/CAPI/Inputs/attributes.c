@@ -6,6 +6,7 @@
 #include "kvcache-c/Attributes.h"
 #include "kvcache-c/Compile.h"
 #include "kvcache-c/Dialect.h"
+#include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Diagnostics.h"
 
@@ -233,6 +234,72 @@ static void places(MlirContext context) {
   printf("null %d\n", mlirModuleIsNull(module));
 }
 
+/* An attribute of another kind on an operation is refused, and printing it all
+ * the same does no harm. */
+static void otherKinds(MlirContext context) {
+  MlirModule module = mlirKVCacheModuleCreateParse(
+      context,
+      mlirStringRefCreateFromCString(
+          "func.func @f(%k: !kvcache.mha_operand<key, #kvcache.layout<f32,\n"
+          "    params = <num_heads = 1, head_size = 8>, page_size = 4>>,\n"
+          "    %i: index) -> f32 {\n"
+          "  %x = kvcache.load %k[%i, %i, %i, %i] : !kvcache.mha_operand<key,\n"
+          "      #kvcache.layout<f32, params = <num_heads = 1, head_size = "
+          "8>,\n"
+          "      page_size = 4>> -> f32\n"
+          "  return %x : f32\n"
+          "}\n"),
+      mlirStringRefCreateFromCString("load.mlir"));
+  MlirOperation function =
+      mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+  MlirOperation load = mlirBlockGetFirstOperation(
+      mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0)));
+  mlirOperationSetAttributeByName(
+      load, mlirStringRefCreateFromCString("policy"),
+      mlirStringAttrGet(context, mlirStringRefCreateFromCString("trap")));
+  // CHECK: "kvcache.load"
+  // CHECK-SAME: error: 'kvcache.load' op attribute 'policy' has been set to an attribute of another kind; the default is 0 : i32
+  // CHECK: refused
+  mlirOperationPrint(load, print, NULL);
+  printf("\n%s\n", mlirOperationVerify(load) ? "accepted" : "refused");
+  mlirModuleDestroy(module);
+}
+
+/* What a program built by itself, without a look at it. */
+static void unverified(MlirContext context, MlirContext other) {
+  MlirModule module = mlirModuleCreateEmpty(mlirLocationUnknownGet(context));
+  MlirPassManager manager = mlirPassManagerCreate(other);
+  MlirOperationState state =
+      mlirOperationStateGet(mlirStringRefCreateFromCString("kvcache.rope"),
+                            mlirLocationUnknownGet(context));
+  mlirBlockAppendOwnedOperation(mlirModuleGetBody(module),
+                                mlirOperationCreate(&state));
+  // CHECK: error: 'kvcache.rope' op
+  // CHECK-NEXT: compiled 0
+  printf("compiled %d\n",
+         !mlirKVCacheCompiledIsNull(mlirKVCacheCompile(module, NULL)));
+  mlirModuleDestroy(module);
+  // CHECK-NEXT: empty 1
+  module = mlirKVCacheModuleCreateParse(context, mlirStringRefCreate(NULL, 0),
+                                        mlirStringRefCreate(NULL, 0));
+  printf("empty %d\n", !mlirModuleIsNull(module));
+  mlirModuleDestroy(module);
+  /* A pass manager of another context. */
+  module = mlirKVCacheModuleCreateParse(
+      context,
+      mlirStringRefCreateFromCString(
+          "gpu.module @m { gpu.func @k() kernel { gpu.return } }"),
+      mlirStringRefCreateFromCString("k.mlir"));
+  // CHECK-NEXT: error: expected a module of the pass manager's own context, got one of another; parse it in that context
+  // CHECK-NEXT: ran 0
+  mlirKVCacheAddToPTXPipeline(other, mlirPassManagerGetAsOpPassManager(manager),
+                              NULL);
+  printf("ran %d\n", mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(
+                         manager, mlirModuleGetOperation(module))));
+  mlirPassManagerDestroy(manager);
+  mlirModuleDestroy(module);
+}
+
 int main(void) {
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   MlirContext context, other;
@@ -246,6 +313,8 @@ int main(void) {
   contexts(context, other);
   pipelines(context);
   places(context);
+  otherKinds(context);
+  unverified(context, other);
   mlirContextDestroy(other);
   mlirContextDestroy(context);
   mlirDialectRegistryDestroy(registry);

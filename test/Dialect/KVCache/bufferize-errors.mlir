@@ -137,6 +137,27 @@ func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>, %i: index) {
 
 // -----
 
+// Carried by a loop, chosen by a condition.
+func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>, %v: f32, %i: index, %c: i1) {
+  // expected-note @+1 {{the tensor is taken here}}
+  %z = kvcache.with_buffers reads(%x : tensor<8xf32>) writes(%y : tensor<8xf32>) {
+  ^bb0(%a: memref<8xf32>, %b: memref<8xf32>):
+    %last = scf.for %j = %i to %i step %i iter_args(%p = %b) -> (memref<8xf32>) {
+      %next = scf.if %c -> memref<8xf32> {
+        scf.yield %a : memref<8xf32>
+      } else {
+        scf.yield %p : memref<8xf32>
+      }
+      scf.yield %next : memref<8xf32>
+    }
+    // expected-error @+1 {{'memref.store' op writes what 'kvcache.with_buffers' takes as operand #0 of 'reads'}}
+    memref.store %v, %last[%i] : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
 // A pool that a cache stands for.
 #kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 64>, page_size = 8>
 func.func @f(%pool: tensor<?x2x?x8x1x64xbf16>, %rows: tensor<?x1x64xbf16>, %ints: tensor<?xi32>, %table: tensor<?x?xi32>, %max: tensor<1xi32>,
@@ -187,4 +208,60 @@ func.func @f(%pool: tensor<?x2x?x8x1x64xf8E4M3FN>, %scales: tensor<?x2x?x8x1x1xf
     kvcache.append_scales scales(%x : memref<?x1x1xf32>) into(%k : !kvcache.cache<key, #kv>) ragged(%l : memref<?xi32>)
   }
   return %z : tensor<?x2x?x8x1x1xf32>
+}
+
+// -----
+
+// A loop of branches that comes back to what was there before it.
+func.func @again(%pool: tensor<8xf32>, %v: f32, %i: index, %c: i1) -> tensor<8xf32> {
+  cf.br ^turn
+^turn:
+  // expected-error @+1 {{'kvcache.with_buffers' op operand #0 of type 'tensor<8xf32>' would be updated once more in each turn of a loop of branches; pass the operation's result on as an argument of the loop's block}}
+  %new = kvcache.with_buffers writes(%pool : tensor<8xf32>) {
+  ^bb0(%b: memref<8xf32>):
+    memref.store %v, %b[%i] : memref<8xf32>
+  }
+  cf.cond_br %c, ^turn, ^done
+^done:
+  return %new : tensor<8xf32>
+}
+
+// -----
+
+// In place: each turn goes on from the one before.
+func.func @carried(%pool: tensor<8xf32>, %v: f32, %i: index, %c: i1) -> tensor<8xf32> {
+  cf.br ^turn(%pool : tensor<8xf32>)
+^turn(%x: tensor<8xf32>):
+  %new = kvcache.with_buffers writes(%x : tensor<8xf32>) {
+  ^bb0(%b: memref<8xf32>):
+    memref.store %v, %b[%i] : memref<8xf32>
+  }
+  cf.cond_br %c, ^turn(%new : tensor<8xf32>), ^done
+^done:
+  return %new : tensor<8xf32>
+}
+
+// -----
+
+// The body of a loop reads what is there before it.
+#kv = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 64>, page_size = 8>
+!Pool = tensor<?x2x?x8x1x64xbf16>
+func.func @inside(%pool: !Pool, %lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>, %x: bf16, %i: index) -> !Pool {
+  // expected-error @+1 {{operand #0 of type 'tensor<?x2x?x8x1x64xbf16>' would be copied, but 'kvcache.with_buffers' needs it in place}}
+  %all = scf.forall (%j) in (2) shared_outs(%o = %pool) -> !Pool {
+    %part = tensor.extract_slice %pool[0, 0, 0, 0, 0, 0] [1, 1, 1, 8, 1, 64] [1, 1, 1, 1, 1, 1] : !Pool to tensor<1x1x1x8x1x64xbf16>
+    scf.forall.in_parallel {
+      // expected-note @+1 {{its old contents are used here}}
+      tensor.parallel_insert_slice %part into %o[%j, 0, 0, 0, 0, 0] [1, 1, 1, 8, 1, 64] [1, 1, 1, 1, 1, 1] : tensor<1x1x1x8x1x64xbf16> into !Pool
+    }
+  }
+  // expected-note @+1 {{it is needed in place here}}
+  %new = kvcache.with_buffers writes(%all : !Pool) {
+  ^bb0(%b: memref<?x2x?x8x1x64xbf16>):
+    %c = kvcache.get_paged_cache blocks(%b : memref<?x2x?x8x1x64xbf16>) lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
+        max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#kv>
+    %k = kvcache.get_key_cache %c[%i] : !kvcache.collection<#kv>
+    kvcache.store %x, %k[%i, %i, %i, %i] : bf16, !kvcache.cache<key, #kv>
+  }
+  return %new : !Pool
 }

@@ -3,11 +3,14 @@
  * The runtime's C API from C: a whole launch, and what happens to wrong calls.
  * Prints what is checked by the test beside it.
  */
+#define _DEFAULT_SOURCE
 #include "kvcache/Runtime/CAPI.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static const char scalePtx[] =
     ".version 7.0\n"
@@ -102,6 +105,26 @@ static void fault(const char *streams) {
     wrong(kvcacheMemFree(device, data, stream), "free");
     must(kvcacheDeviceDestroy(device), "destroy");
   }
+}
+
+/* A file that is mapped and then cut short has no pages to read. */
+static void cutFile(kvcacheDevice device) {
+  FILE *file = tmpfile();
+  void *mapped = MAP_FAILED;
+  if (file && !ftruncate(fileno(file), 8192))
+    mapped = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fileno(file), 0);
+  if (mapped == MAP_FAILED) {
+    printf("no file\n");
+    exit(1);
+  }
+  printf("mapped: %d", kvcacheHostAccess(mapped, 8192));
+  if (ftruncate(fileno(file), 4096))
+    exit(1);
+  printf(", cut: %d %d\n", kvcacheHostAccess(mapped, 8192),
+         kvcacheHostAccess(mapped, 4096));
+  wrong(kvcacheHostRegister(device, mapped, 8192), "cut file");
+  munmap(mapped, 8192);
+  fclose(file);
 }
 
 int main(void) {
@@ -204,6 +227,7 @@ int main(void) {
   printf("access: %d %d %d %d\n", kvcacheHostAccess(values, sizeof values),
          kvcacheHostAccess("constant", 8),
          kvcacheHostAccess((void *)0x10000, 1), kvcacheHostAccess(NULL, 0));
+  cutFile(device);
   wrong(kvcacheEventElapsedTime(event, event, NULL), "nowhere to put a time");
   wrong(kvcacheEventElapsedTime(event, event, &elapsed), "simulated time");
   wrong(kvcacheEventElapsedTime((kvcacheEvent)stream, event, &elapsed),

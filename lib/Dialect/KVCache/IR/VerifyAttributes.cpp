@@ -1,4 +1,4 @@
-//===- VerifyAttributes.cpp - Attributes of other dialects' operations ----===//
+//===- VerifyAttributes.cpp - Attributes of operations --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,6 +12,19 @@
 
 using namespace mlir;
 using namespace mlir::kvcache;
+
+LogicalResult
+mlir::kvcache::verifyDefaultedAttributes(Operation *op,
+                                         const NamedAttrList &defaults) {
+  for (NamedAttribute attr : defaults)
+    if (op->getInherentAttr(attr.getName()) == std::optional(Attribute()))
+      return op->emitOpError("attribute '")
+             << attr.getName().getValue()
+             << "' has been set to an attribute of another kind; the default "
+                "is "
+             << attr.getValue();
+  return success();
+}
 
 /// Whether an attribute is for arguments of host functions.
 static bool isForArguments(NamedAttribute attr) {

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -60,51 +59,13 @@ struct WithBuffersModel
 
 } // namespace
 
-/// The arguments of `body` that a memref views, or that are pools of a cache or
-/// a collection, of which those count that are `written`.
-static SmallVector<BlockArgument> findArguments(Value memory, Block *body,
-                                                WrittenPools written) {
-  SmallVector<BlockArgument> arguments;
-  SmallVector<Value> worklist = {memory};
-  DenseSet<Value> seen;
-  auto addPools = [&](auto op) {
-    bool apart = op.getLayout().hasSeparatePools();
-    if (written.values || !apart)
-      worklist.push_back(op.getBlocks());
-    if (written.scales && apart)
-      worklist.push_back(op.getScales());
-  };
-  while (!worklist.empty()) {
-    Value value = worklist.pop_back_val();
-    if (!value || !seen.insert(value).second)
-      continue;
-    Operation *op = value.getDefiningOp();
-    if (!op) {
-      auto argument = cast<BlockArgument>(value);
-      if (argument.getOwner() == body)
-        arguments.push_back(argument);
-    } else if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
-      worklist.push_back(view.getViewSource());
-    } else if (auto cache = dyn_cast<GetPagedCacheOp>(op)) {
-      addPools(cache);
-    } else if (auto pages = dyn_cast<GetPagePoolsOp>(op)) {
-      addPools(pages);
-    } else if (isMemoryEffectFree(op)) {
-      // A lookup, a cast, a select: what it gives is what it got.
-      llvm::copy_if(op->getOperands(), std::back_inserter(worklist),
-                    [](Value operand) {
-                      return !operand.getType().isIntOrIndexOrFloat();
-                    });
-    }
-  }
-  return arguments;
-}
-
 /// The analysis of bufferization believes that what `reads` names is not
 /// written.
 static LogicalResult verifyReads(WithBuffersOp buffers) {
   Block *body = &buffers.getBody().front();
   unsigned numReads = buffers.getReads().size();
+  SymbolTableCollection symbols;
+  MemRefRoots roots(symbols);
   WalkResult result = body->walk([&](MemoryEffectOpInterface op) {
     SmallVector<MemoryEffects::EffectInstance> effects;
     op.getEffects(effects);
@@ -112,8 +73,8 @@ static LogicalResult verifyReads(WithBuffersOp buffers) {
       if (!isa<MemoryEffects::Write, MemoryEffects::Free>(effect.getEffect()) ||
           !effect.getValue())
         continue;
-      for (BlockArgument argument :
-           findArguments(effect.getValue(), body, WrittenPools::of(op))) {
+      for (BlockArgument argument : findBodyArguments(
+               buffers, effect.getValue(), WrittenPools::of(op), roots)) {
         if (argument.getArgNumber() >= numReads)
           continue;
         InFlightDiagnostic error =
@@ -135,15 +96,25 @@ WithBuffersModel::verifyAnalysis(Operation *op,
                                  const AnalysisState &state) const {
   auto update = cast<WithBuffersOp>(op);
   LogicalResult result = verifyReads(update);
+  auto *oneShot = dyn_cast<OneShotAnalysisState>(&state);
   for (OpOperand &written : update.getDpsInitsMutable()) {
-    if (state.isInPlace(written))
+    if (state.isInPlace(written)) {
+      if (!oneShot || !isWrittenAnew(written, *oneShot))
+        continue;
+      result = update.emitOpError("operand #")
+               << written.getOperandNumber() << " of type "
+               << written.get().getType()
+               << " would be updated once more in each turn of a loop of "
+                  "branches; pass the operation's result on as an argument of "
+                  "the loop's block";
       continue;
+    }
     InFlightDiagnostic error =
         update.emitOpError("operand #")
         << written.getOperandNumber() << " of type " << written.get().getType()
         << " would be copied to be written; use the operation's result "
         << "afterwards instead";
-    if (auto *oneShot = dyn_cast<OneShotAnalysisState>(&state))
+    if (oneShot)
       explainCopy(error, written, *oneShot);
     result = failure();
   }

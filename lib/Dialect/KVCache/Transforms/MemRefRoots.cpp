@@ -6,6 +6,8 @@
 
 #include "MemRefRoots.h"
 
+#include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -47,6 +49,8 @@ void MemRefRoots::appendSources(Value value, SmallVectorImpl<Value> &sources) {
   }
 
   Operation *op = value.getDefiningOp();
+  if (isa<GetPagedCacheOp, GetPagePoolsOp>(op))
+    return;
   if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
     if (view.getViewDest() == value)
       sources.push_back(view.getViewSource());

@@ -14,13 +14,14 @@
 namespace mlir::kvcache {
 
 /// Memory that is told apart from other memory: a value that views nothing
-/// else (an allocation, a function's argument, the result of a call) or the
-/// operation that declares a global.
+/// else (an allocation, a function's argument, the result of a call), the
+/// operation that declares a global or, of a cache, what makes its collection.
 using MemRefRoot = llvm::PointerUnion<Operation *, Value>;
 
-/// Finds the memory a memref may speak of, through views, casts, selects,
-/// branches and structured control flow. Different roots are taken to be
-/// different memory: arguments that overlap are the caller's affair.
+/// Finds the memory a memref, a cache or a collection may speak of, through
+/// views, casts, selects, branches and structured control flow. Different roots
+/// are taken to be different memory: arguments that overlap are the caller's
+/// affair.
 class MemRefRoots {
 public:
   explicit MemRefRoots(SymbolTableCollection &symbols) : symbols(symbols) {}

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -102,6 +101,35 @@ static void explainRepetition(InFlightDiagnostic &error, Operation *op,
         << "it runs again, on the old contents; pass the result on instead";
 }
 
+/// Whether `tensor`, in a region of `op`, is a view of what is there before
+/// `op` rather than of an argument of the region.
+static bool comesFromOutside(Value tensor, Operation *op,
+                             const OneShotAnalysisState &state) {
+  while (op->isAncestor(tensor.getParentBlock()->getParentOp())) {
+    AliasingOpOperandList sources = isa<BlockArgument>(tensor)
+                                        ? AliasingOpOperandList()
+                                        : state.getAliasingOpOperands(tensor);
+    if (sources.getNumAliases() != 1)
+      return false;
+    tensor = sources.getAliases().front().opOperand->get();
+  }
+  return true;
+}
+
+bool mlir::kvcache::isWrittenAnew(OpOperand &written,
+                                  const OneShotAnalysisState &state) {
+  Operation *op = written.getOwner();
+  SetVector<Value> definitions = findDefinitions(written, state);
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  // Of several one comes from the turn before.
+  if (!function || definitions.size() != 1)
+    return false;
+  ReachableAfter reachable(function,
+                           Value(definitions.front()).getParentBlock());
+  reachable.addSource(op);
+  return reachable.findSource(op);
+}
+
 void mlir::kvcache::explainCopy(InFlightDiagnostic &error, OpOperand &copied,
                                 const OneShotAnalysisState &state) {
   Operation *op = copied.getOwner();
@@ -123,8 +151,10 @@ void mlir::kvcache::explainCopy(InFlightDiagnostic &error, OpOperand &copied,
   state.applyOnAliases(getAnalyzed(copied.get(), state), [&](Value alias) {
     forEachUse(alias, state, [&](OpOperand &use) {
       Operation *user = use.getOwner();
+      bool isInside =
+          op->isProperAncestor(user) && comesFromOutside(use.get(), op, state);
       if (&use == &copied || !readsOldContents(use) ||
-          (user != op && !reachable.findSource(user)) ||
+          (user != op && !isInside && !reachable.findSource(user)) ||
           !named.insert(user).second)
         return;
       error.attachNote(user->getLoc())
@@ -405,29 +435,47 @@ LogicalResult TensorCopies::check() {
 // The check
 //===----------------------------------------------------------------------===//
 
+SmallVector<BlockArgument>
+mlir::kvcache::findBodyArguments(WithBuffersOp op, Value memory,
+                                 WrittenPools counted, MemRefRoots &roots) {
+  SmallVector<BlockArgument> arguments;
+  auto addPools = [&](auto make) {
+    bool apart = make.getLayout().hasSeparatePools();
+    for (auto [pool, isCounted] : std::initializer_list<std::pair<Value, bool>>{
+             {make.getBlocks(), counted.values || !apart},
+             {make.getScales(), counted.scales && apart}})
+      if (pool && isCounted)
+        llvm::append_range(arguments,
+                           findBodyArguments(op, pool, counted, roots));
+  };
+  // Looking at pools adds to what `roots` keeps.
+  for (MemRefRoot root : llvm::to_vector(roots.get(memory))) {
+    auto value = dyn_cast<Value>(root);
+    if (!value)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() == &op.getBody().front())
+        arguments.push_back(argument);
+    } else if (auto cache = value.getDefiningOp<GetPagedCacheOp>()) {
+      addPools(cache);
+    } else if (auto pages = value.getDefiningOp<GetPagePoolsOp>()) {
+      addPools(pages);
+    }
+  }
+  return arguments;
+}
+
 /// The operands whose memrefs are pools in the body.
 static SmallVector<bool> findPools(WithBuffersOp op) {
   SmallVector<bool> pools(op->getNumOperands());
-  Block *body = &op.getBody().front();
-  auto add = [&](Value memref) {
-    while (memref)
-      if (auto argument = dyn_cast<BlockArgument>(memref)) {
-        if (argument.getOwner() == body)
-          pools[argument.getArgNumber()] = true;
-        return;
-      } else {
-        auto view = memref.getDefiningOp<ViewLikeOpInterface>();
-        memref = view ? view.getViewSource() : Value();
-      }
-  };
-  body->walk([&](Operation *nested) {
-    if (auto cache = dyn_cast<GetPagedCacheOp>(nested)) {
-      add(cache.getBlocks());
-      add(cache.getScales());
-    } else if (auto pages = dyn_cast<GetPagePoolsOp>(nested)) {
-      add(pages.getBlocks());
-      add(pages.getScales());
-    }
+  SymbolTableCollection symbols;
+  MemRefRoots roots(symbols);
+  op.getBody().walk([&](Operation *nested) {
+    if (!isa<GetPagedCacheOp, GetPagePoolsOp>(nested))
+      return;
+    for (BlockArgument argument :
+         findBodyArguments(op, nested->getResult(0), {}, roots))
+      pools[argument.getArgNumber()] = true;
   });
   return pools;
 }

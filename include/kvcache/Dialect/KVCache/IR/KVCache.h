@@ -32,6 +32,32 @@
 #define GET_TYPEDEF_CLASSES
 #include "kvcache/Dialect/KVCache/IR/KVCacheTypes.h.inc"
 
+namespace mlir::kvcache {
+
+/// Fails, with an error, where `op` lacks one of the attributes that have a
+/// default.
+LogicalResult verifyDefaultedAttributes(Operation *op,
+                                        const NamedAttrList &defaults);
+
+/// Attributes that have a default have a value. One that is set to an attribute
+/// of another kind has none any more, which the accessors do not expect.
+template <typename ConcreteOp>
+class DefaultedAttributes
+    : public OpTrait::TraitBase<ConcreteOp, DefaultedAttributes> {
+public:
+  static LogicalResult verifyTrait(Operation *op) {
+    NamedAttrList attributes;
+    if constexpr (ConcreteOp::hasProperties()) {
+      typename ConcreteOp::template InferredProperties<ConcreteOp> defaults;
+      ConcreteOp::populateDefaultProperties(op->getName(), defaults);
+      ConcreteOp::populateInherentAttrs(op->getContext(), defaults, attributes);
+    }
+    return verifyDefaultedAttributes(op, attributes);
+  }
+};
+
+} // namespace mlir::kvcache
+
 #define GET_OP_CLASSES
 #include "kvcache/Dialect/KVCache/IR/KVCacheCoreOps.h.inc"
 

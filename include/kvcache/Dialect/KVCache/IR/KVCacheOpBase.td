@@ -15,8 +15,12 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/ViewLikeInterface.td"
 
+def KVCache_DefaultedAttributes : NativeOpTrait<"DefaultedAttributes"> {
+  let cppNamespace = "::mlir::kvcache";
+}
+
 class KVCache_Op<string opMnemonic, list<Trait> traits = []>
-    : Op<KVCache_Dialect, opMnemonic, traits>;
+    : Op<KVCache_Dialect, opMnemonic, traits # [KVCache_DefaultedAttributes]>;
 
 /// An operation whose result follows from the type of its operands alone.
 class KVCache_DerivedOp<string opMnemonic, list<Trait> traits = []>

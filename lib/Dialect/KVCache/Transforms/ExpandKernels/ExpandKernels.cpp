@@ -82,10 +82,20 @@ struct ExpandKernelsPass
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;
+    WithBuffersOp onTensors;
     getOperation()->walk([&](Operation *op) {
       if (op->hasTrait<KernelOpTrait>())
         ops.push_back(op);
+      else if (auto buffers = dyn_cast<WithBuffersOp>(op))
+        onTensors = buffers;
     });
+    if (onTensors) {
+      onTensors.emitOpError(
+          "works on tensors, kernels on buffers; run "
+          "'one-shot-bufferize{bufferize-function-boundaries}'"
+          " first");
+      return signalPassFailure();
+    }
     for (Operation *op : ops) {
       if (op->getParentOfType<gpu::GPUModuleOp>() ||
           op->getParentOfType<gpu::LaunchOp>()) {

@@ -300,8 +300,8 @@ void SizeChecks::check(MLADecodeOp op) {
   sameRows("out", op.getOut(), "q", op.getQ());
   sameRows("lse", op.getLse(), "q", op.getQ());
   sameRows("q_scales", op.getQScales(), "q", op.getQ());
-  for (auto [slots, name] :
-       llvm::zip(op.getSlots(), ArrayRef<StringRef>{"slots", "scale_slots"})) {
+  static constexpr StringLiteral names[] = {"slots", "scale_slots"};
+  for (auto [slots, name] : llvm::zip(op.getSlots(), names)) {
     sameRows(name, slots, "q", op.getQ());
     same(size(slots, 1), size(op.getSlots().front(), 1),
          "dimension 1 (K) of 'slots' and of '" + name + "' to be the same");
