@@ -170,10 +170,12 @@ struct Program {
 
   /// The names of registers that wgmmas accumulate in or have A in, and of
   /// those that such are copied to, and per instruction an index of
-  /// productEvents or noSlot; only where instrumented.
+  /// productEvents or noSlot.
   std::vector<std::string> productRegisters;
   std::vector<ProductEvent> productEvents;
   std::vector<uint32_t> productEventAt;
+  /// Some of them are copied.
+  bool copiesProducts = false;
 
   uint32_t staticSharedBytes = 0;
   /// The kernel asks for the shared memory that the system keeps in a block.

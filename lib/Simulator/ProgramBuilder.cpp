@@ -51,8 +51,7 @@ Result<std::unique_ptr<Program>> ProgramBuilder::build() {
   for (const CallFixup &fixup : callFixups)
     program->code[fixup.inst].target = fixup.callee->entry;
   program->entry = uint32_t(frame->entry);
-  if (options.instrumented)
-    trackProducts();
+  trackProducts();
   assignOffsets();
   return std::move(program);
 }
@@ -397,6 +396,12 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
     program->code.push_back(entry);
     program->info.push_back({function.line, "call", {}, 0});
   }
+  bool needsUses =
+      options.trackRegisters || options.instrumented ||
+      std::any_of(function.statements.begin(), function.statements.end(),
+                  [](const ast::Statement &statement) {
+                    return statement.opcode == "wgmma";
+                  });
   std::vector<uint32_t> statementStart;
   for (const ast::Statement &statement : function.statements) {
     statementStart.push_back(uint32_t(program->code.size()));
@@ -418,7 +423,7 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
       error = module.diagnose(statement.line, 0, "kernel is too large");
       return false;
     }
-    if (options.trackRegisters || options.instrumented) {
+    if (needsUses) {
       decoder.use.pc = statementStart.back();
       decoder.use.guard = statement.guard;
       if (statement.opcode == "mov")

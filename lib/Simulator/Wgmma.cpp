@@ -177,15 +177,19 @@ void ptxsim::wgmmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   p.accumulate = w.pred(i.c);
   AsyncState &state = asyncOf(*w.block);
   state.wgmma.resize(w.block->warps.size());
-  // As late as is legal where something shows that a wait is missing.
-  if (!checksProducts(*w.block->launch)) {
+  // As late as is legal, unless unfinished accumulators are copied and nothing
+  // sees to it that copies find them.
+  const Launch &launch = *w.block->launch;
+  bool isChecked = checksProducts(launch);
+  if (launch.program->copiesProducts && !isChecked) {
     perform(p);
     return;
   }
   WarpProducts &products = state.wgmma[w.index];
   p.group = products.group;
   products.pending.push_back(p);
-  issueProduct(w, i);
+  if (isChecked)
+    issueProduct(w, i);
   if (products.pending.size() > mostPending) {
     perform(products.pending.front());
     products.pending.pop_front();

@@ -118,8 +118,10 @@ void ProgramBuilder::trackProducts() {
       nameRegisters(*own, use.copies, event.reads);
       nameRegisters(*own, use.writes, event.writes);
       if (use.pc < code.size() && code[use.pc].fn != wgmmaHandler &&
-          !(event.reads.empty() && event.writes.empty()))
+          !(event.reads.empty() && event.writes.empty())) {
+        program->copiesProducts |= event.isCopy && !event.reads.empty();
         addEvent(use.pc, std::move(event));
+      }
     }
 }
 

@@ -86,8 +86,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string printed;
   llvm::raw_string_ostream stream(printed);
   module->print(stream);
-  require(static_cast<bool>(
-      parseSourceString<ModuleOp>(printed, ParserConfig(&session.context))));
+  // MLIR prints the symbol @"" in a way that it does not parse.
+  bool isReadable =
+      printed.find("<<INVALID EMPTY SYMBOL>>") == std::string::npos;
+  require(!isReadable ||
+          parseSourceString<ModuleOp>(printed, ParserConfig(&session.context)));
 
   PassManager passes(&session.context);
   passes.addPass(kvcache::createCheckFrozenTablesPass());

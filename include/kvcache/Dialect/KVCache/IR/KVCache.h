@@ -45,6 +45,7 @@ template <typename ConcreteOp>
 class DefaultedAttributes
     : public OpTrait::TraitBase<ConcreteOp, DefaultedAttributes> {
 public:
+  /// Fails, with an error, where one of them has none.
   static LogicalResult verifyTrait(Operation *op) {
     NamedAttrList attributes;
     if constexpr (ConcreteOp::hasProperties()) {
