@@ -68,10 +68,11 @@ int main(int argc, char **argv) {
   memcpy(expected, pool, sizeof(pool));
   for (t = 0; t < T; ++t) {
     int block = table[sequences[t] * (M + 1) + positions[t] / P];
-    uint16_t *page = expected + (size_t)block * PITCH + layer * LAYER +
-                     positions[t] % P * ROW;
+    uint16_t *page;
     if (block >= NB)
       continue;
+    page = expected + (size_t)block * PITCH + layer * LAYER +
+           positions[t] % P * ROW;
     memcpy(page, k + t * K_STRIDE, ROW * 2);
     memcpy(page + L * LAYER, v + t * ROW, ROW * 2);
   }
