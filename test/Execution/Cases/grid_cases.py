@@ -228,8 +228,10 @@ def _rotation(rng, builder, point, args, rows):
     norm = None
     if point["norm"] != "":
         norm = int(rng.choice([D, rng.integers(1, D + 1)])), point["norm"]
+    # Slots do not say positions.
+    explicit = point["explicit"] or point["form"] == "slots"
     add_rotation(rng, builder, args, rotation, norm, point["wide"],
-                 rows if point["explicit"] else None)
+                 rows if explicit else None)
 
 
 def add_rotation(rng, builder, args, rotation, norm, wide, positions_of=None):

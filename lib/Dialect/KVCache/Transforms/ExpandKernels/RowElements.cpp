@@ -113,9 +113,18 @@ static Value f32(ImplicitLocOpBuilder &b, double number) {
   return arith::ConstantOp::create(b, b.getF32FloatAttr(number));
 }
 
+bool RowElements::needsFactor(ElementRange within) const {
+  if (!norm)
+    return false;
+  // What turns is made of its partner too, which may lie elsewhere.
+  bool turns = rotation && rotation->range().meets(within);
+  return norm->range().meets(within) ||
+         (turns && norm->range().meets(rotation->range()));
+}
+
 void RowElements::normalise(Head &head, ElementRange within,
                             const LaneGroup &group) const {
-  if (!norm || !norm->range().meets(within))
+  if (!needsFactor(within))
     return;
   Arith arith(b);
   int64_t lanes = maxAccessBytes / tensor.elementBytes();

@@ -86,8 +86,8 @@ public:
   /// of them.
   VectorType type(int64_t lanes) const;
 
-  /// Sets the norm's factor of `head`, if there is a norm and it meets
-  /// `within`; all lanes of `group` have the same head.
+  /// Sets the norm's factor of `head`, if elements of `within` are made with
+  /// it; all lanes of `group` have the same head.
   void normalise(Head &head, ElementRange within, const LaneGroup &group) const;
 
   /// `lanes` elements from `element` (`i32`, a multiple of `lanes`, in
@@ -98,6 +98,8 @@ public:
              ElementRange within, Value condition) const;
 
 private:
+  /// Whether the norm's factor is in what elements of `within` become.
+  bool needsFactor(ElementRange within) const;
   Value loadStored(const Head &head, Value element, int64_t lanes) const;
   Value loadNormalised(const Head &head, Value element, int64_t lanes,
                        ElementRange within) const;
