@@ -58,6 +58,18 @@ def gather_cases(rng):
             yield b.case(f"strided_ragged_{'_'.join(map(str, pad))}_{kind}_gather",
                          "gather", rows=12, pad=pad, **common)
 
+    # Two numbers of a byte go where heads or rows start at odd numbers, and where
+    # they start at even ones.
+    for D, g in ((46, 46), (64, 16), (6, 3), (64, 15)):
+        for pad in ([0, 0, 1], [0, 1, 0], [1, 0, 2], [2, 0, 4]):
+            for out_dtype in ("bf16", "f32"):
+                b = _builder(rng, {"dtype": "f4E2M1FN", "scale_dtype": "f32", "g": g,
+                                   "D": D}, [9, 0, 4, 1])
+                yield b.case(
+                    f"pairs_D{D}_g{g}_{'_'.join(map(str, pad))}_{out_dtype}_gather",
+                    "gather", c=1, l=0, rows=10, pad=pad, out_dtype=out_dtype,
+                    scales=True)
+
     # Rows of one scale whose vectors fill no whole number of warps, in steps of many
     # rows.
     for D in (176, 208, 304, 576):

@@ -145,6 +145,8 @@ def random_cases(count, seed, room, ops=None):
         else:
             args = grid_cases.MAKERS[op](rng, builder, point, min(room, 1 << 15))
             _vary_lists(rng, builder)
+            if op == "gather" and pick(False, True):
+                args["pad"] = [pick(0, 1, 3), pick(0, 1), pick(0, 1, 2, 8)]
         name = (f"random{number:03}_{op}_{point['form']}_{layout.dtype}_"
                 f"{layout.scale_dtype}_{layout.placement}_{layout.order}")
         yield builder.case(name, op, f"random layout; seed {seed}", **args)

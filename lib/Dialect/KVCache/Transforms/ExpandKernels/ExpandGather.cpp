@@ -169,8 +169,7 @@ void GatherKernel::store(const Column &column, Value row, Value numbers) {
   Value view = ByteViewOp::create(
       b, MemRefType::get({stretch.numbers}, tensor.elementType), tensor.base,
       offset);
-  int64_t piece =
-      std::min(stretch.numbers, Stretch::maxBytes / tensor.elementBytes());
+  int64_t piece = stretch.perStore;
   for (int64_t at = 0; at < stretch.numbers; at += piece) {
     Value part = numbers;
     if (piece != stretch.numbers)

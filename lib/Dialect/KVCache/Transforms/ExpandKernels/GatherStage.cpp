@@ -59,6 +59,7 @@ GatherKernel::Stage GatherKernel::makeStage(const Column &column,
   stage.half = stretch;
   stage.half->lanes /= 2;
   stage.half->numbers /= 2;
+  assert(stage.half->perStore == stage.half->numbers && "a half is a store");
   // The first vector of the pair's, in the head and in the memory.
   Value storage = arith.sub(column.storage, arith.mul(odd, stretch.lanes));
   Value memory = arith.sub(stage.write, arith.mul(odd, stretch.lanes));

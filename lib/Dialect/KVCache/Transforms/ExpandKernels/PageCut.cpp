@@ -46,6 +46,10 @@ Stretch::Stretch(LayoutAttr layout, Pool pool, Side side, Value out,
   while (lanes > 1 && !fits(lanes))
     lanes /= 2;
   numbers = lanes * perLane;
+  // A byte of two numbers is read at once wherever these go.
+  perStore = std::min(numbers, maxBytes / outBytes);
+  while (outAlignment % (perStore * outBytes) != 0)
+    perStore /= 2;
 }
 
 void Stretch::remarkWidth(Location location) const {

@@ -25,6 +25,8 @@ struct Stretch {
   int64_t lanes;
   /// Elements of the tensor that a vector becomes.
   int64_t numbers;
+  /// Those of them that one store writes.
+  int64_t perStore;
   /// Where the stretch starts in a head of the tensor.
   int64_t firstNumber;
 
