@@ -58,7 +58,7 @@ func.func @main({arguments}) {{
   %right = memref.subview %fused[0, 2, 0] [3, 2, 32] [1, 1, 1]
       : memref<3x4x32xbf16> to memref<3x2x32xbf16, strided<[128, 32, 1], offset: 64>>
   {operation}
-  // What was zero and is not: all of the pools was.
+  // What is not as it was: bf16 was zero.
   %codes8 = memref.reinterpret_cast %blocks to offset: [0], sizes: [2048], strides: [1]
       : memref<?x2x?x4x2x32xf8E4M3FN> to memref<2048xf8E4M3FN>
   %floats = memref.reinterpret_cast %pool to offset: [0], sizes: [2048], strides: [1]
@@ -67,8 +67,10 @@ func.func @main({arguments}) {{
   %all = arith.constant 2048 : index
   %changed = scf.for %at = %c0 to %all step %c1 iter_args(%count = %none) -> (index) {{
     %code = memref.load %codes8[%at] : memref<2048xf8E4M3FN>
+    %was8 = memref.load %before[%at] : memref<2048xi8>
     %float = memref.load %floats[%at] : memref<2048xbf16>
-    %bits8 = arith.bitcast %code : f8E4M3FN to i8
+    %is8 = arith.bitcast %code : f8E4M3FN to i8
+    %bits8 = arith.xori %is8, %was8 : i8
     %bits16 = arith.bitcast %float : bf16 to i16
     %wide8 = arith.extui %bits8 : i8 to i16
     %either = arith.ori %wide8, %bits16 : i16
@@ -86,6 +88,7 @@ func.func @main({arguments}) {{
 CACHE, OWN = "!kvcache.cache<key, #kv>", "!kvcache.cache<key, #own>"
 WIDE = "!kvcache.cache<key, #wide>"
 COLLECTION = "!kvcache.collection<#kv>"
+OWN_COLLECTION = "!kvcache.collection<#own>"
 INDEXED = """queries(%queries, %weights : memref<?x8x32xf8E4M3FN>, memref<?x8xf32>)
       from(%ik : !kvcache.cache<key, #keys>) offsets(%offsets : memref<?xi32>)"""
 
@@ -133,6 +136,14 @@ OPERATIONS = {
     "append_scales": f"""kvcache.append_scales scales(%x_scales : memref<?x2x2xf32>) into(%ok : {OWN})
       slots(%scale_slots : memref<?xi64>)""",
     "copy": f"kvcache.copy_pages %c pairs(%pairs : memref<?x2xi64>) disjoint : {COLLECTION}",
+    "copy_in_order": f"""kvcache.copy_pages %c pairs(%pairs : memref<?x2xi64>) workspace(%workspace : memref<?xi32>)
+      : {COLLECTION}""",
+    "copy_own": f"""kvcache.copy_pages %o pairs(%pairs, %scale_pairs : memref<?x2xi64>, memref<?x2xi64>) disjoint
+      : {OWN_COLLECTION}""",
+    "clear": f"kvcache.clear_pages %c pages(%cleared : memref<?xi64>) : {COLLECTION}",
+    "clear_own": f"kvcache.clear_pages %o pages(%cleared, %scale_cleared : memref<?xi64>, memref<?xi64>) : {OWN_COLLECTION}",
+    "move_own": f"""kvcache.move_tokens %o from(%slots, %scale_slots : memref<?xi64>, memref<?xi64>)
+      to(%to, %scale_to : memref<?xi64>, memref<?xi64>) workspace(%workspace : memref<?xi32>) : {OWN_COLLECTION}""",
     "move": f"""kvcache.move_tokens %c from(%slots : memref<?xi64>) to(%scale_slots : memref<?xi64>)
       disjoint : {COLLECTION}""",
     "indexer_scores": f"kvcache.indexer_scores causal {INDEXED} into(%scored : memref<?x?xf32>)",
@@ -199,8 +210,12 @@ def main(folder, name, *lists):
     scales = np.ones((4, 2, 1, 4, 2, 2), np.float32)
     # Sequence 1, token 3, head 1, the second scale.
     scales[2, 0, 0, 3, 1, 1] = np.nan
+    codes = np.arange(2048).astype(np.uint8).reshape(4, 2, 1, 4, 2, 32)
+    # Pages differ, and are not zero.
+    codes = codes % 64 + 1 + np.arange(4, dtype=np.uint8).reshape(4, 1, 1, 1, 1, 1)
     arrays = {
-        "blocks": ("?x2x?x4x2x32xf8E4M3FN", np.zeros((4, 2, 1, 4, 2, 32), np.uint8)),
+        "blocks": ("?x2x?x4x2x32xf8E4M3FN", codes),
+        "before": ("2048xi8", codes.reshape(-1).view(np.int8)),
         "scales": ("?x2x?x4x2x2xf32", scales),
         "lengths": ("?xi32", np.array([4, 2], np.uint32)),
         "table": ("?x?xi32", np.array([[0, 1], [2, 3]], np.uint32)),
@@ -241,6 +256,11 @@ def main(folder, name, *lists):
         "new_table": ("?x?xi32", np.zeros((2, 2), np.uint32)),
         "workspace": ("?xi32", np.zeros(88, np.int32)),
         "pairs": ("?x2xi64", np.array([[0, 1], [2, 3]], np.int64)),
+        "scale_pairs": ("?x2xi64", np.array([[1, 0]], np.int64)),
+        "cleared": ("?xi64", np.array([1, 3], np.int64)),
+        "scale_cleared": ("?xi64", np.array([0], np.int64)),
+        "to": ("?xi64", np.array([9, 10, 11], np.int64)),
+        "scale_to": ("?xi64", np.array([9, 10, 11], np.int64)),
     }
     for given in lists:
         key, values = given.split("=")

@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Instrument.h"
 #include "Destinations.h"
-#include "PageWork.h"
+#include "KernelChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -18,6 +19,12 @@ LogicalResult mlir::kvcache::expandClearPages(ClearPagesOp op,
   ImplicitLocOpBuilder host(op.getLoc(), op);
   PageScope all(op.getCollection(), op.getCollection());
   all.layers = op.getLayers();
+  // All checks come before anything is written.
+  if (op->hasAttr(instrumentAttrName) && op.getPolicy() != OutOfRange::skip)
+    forEachScope(all, {op.getPages()},
+                 [&](const PageScope &scope, ArrayRef<Value> lists) {
+                   emitCheckIds(host, op, scope, lists, tuning);
+                 });
   forEachScope(
       all, {op.getPages()}, [&](const PageScope &scope, ArrayRef<Value> lists) {
         emitForPieces(host, scope, [&](const PagePieces &pieces) {

@@ -39,10 +39,17 @@ static LogicalResult expandMoves(Op op, PageScope all,
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
   Value workspace = op.getWorkspace();
+  // All checks come before anything is written.
+  if (op->hasAttr(instrumentAttrName))
+    forEachScope(all, lists,
+                 [&](const PageScope &scope, ArrayRef<Value> lists) {
+                   if (op.getPolicy() != OutOfRange::skip)
+                     emitCheckIds(host, op, scope, lists, tuning);
+                   if (!workspace)
+                     emitCheckDisjoint(host, op, scope, lists, tuning);
+                 });
   forEachScope(all, lists, [&](const PageScope &scope, ArrayRef<Value> lists) {
     Value count = sizeOf(host, lists[0], 0);
-    if (!workspace && op->hasAttr(instrumentAttrName))
-      emitCheckDisjoint(host, op, scope, lists, tuning);
     if (workspace)
       emitOrderPairs(host, op, scope, lists, workspace, op.getPolicy(), tuning);
     emitForPieces(host, scope, [&](const PagePieces &pieces) {

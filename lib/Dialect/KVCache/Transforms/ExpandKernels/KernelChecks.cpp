@@ -82,8 +82,21 @@ Value Claims::isClaimed(ImplicitLocOpBuilder &b, Value claimant) {
 }
 
 //===----------------------------------------------------------------------===//
-// Pairs
+// Ids and pairs
 //===----------------------------------------------------------------------===//
+
+void mlir::kvcache::emitCheckIds(ImplicitLocOpBuilder &host, Operation *op,
+                                 const PageScope &scope, ArrayRef<Value> lists,
+                                 Tuning tuning) {
+  KernelBuilder builder(host, op, tuning.threads, /*blocksPerSM=*/0,
+                        tuning.maxBlocks);
+  PageKernel kernel(builder, scope);
+  IdList ids(builder, lists, scope);
+  launchThreads(host, builder, sizeOf(host, lists[0], 0), tuning.threads,
+                [&](Value item) {
+                  ids.areInside(kernel, ids.read(item), OutOfRange::trap);
+                });
+}
 
 void mlir::kvcache::emitCheckDisjoint(ImplicitLocOpBuilder &host, Operation *op,
                                       const PageScope &scope,

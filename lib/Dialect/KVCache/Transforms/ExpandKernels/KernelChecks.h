@@ -54,6 +54,11 @@ void emitInputChecks(Operation *op, Tuning tuning);
 /// `gpu.alloc`.
 void emitRowChecks(Operation *op, Tuning tuning);
 
+/// Emits a kernel that checks that the ids in `lists`, as `IdList` takes them,
+/// are ids of the pool.
+void emitCheckIds(ImplicitLocOpBuilder &host, Operation *op,
+                  const PageScope &scope, ArrayRef<Value> lists, Tuning tuning);
+
 /// Emits kernels that check that the pairs in `lists`, as `IdList` takes them,
 /// have no item in common but sources.
 void emitCheckDisjoint(ImplicitLocOpBuilder &host, Operation *op,

@@ -170,9 +170,8 @@ Value IdList::areInside(PageKernel &kernel, ArrayRef<Value> ids,
         tokens || id.getType().isInteger(64)
             ? arith::IndexCastOp::create(b, b.getIndexType(), id).getResult()
             : arith.toIndex(id);
-    std::string name = tokens                 ? "slot"
-                       : pool == Pool::scales ? "scales block"
-                                              : "block";
+    std::string name = pool == Pool::scales ? "scales " : "";
+    name += tokens ? "slot" : "block";
     if (ids.size() > 1)
       name += number == 0 ? " copied from" : " copied to";
     bounds.push_back({name, wide, count});
