@@ -149,6 +149,15 @@ func.func @floor_scale(%k: !kvcache.cache<key, #kv>, %x: memref<?x2x64xbf16>, %l
 
 // -----
 
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f16, granularity = 32>>
+func.func @floor_power(%k: !kvcache.cache<key, #kv>, %x: memref<?x2x64xbf16>, %list: memref<?xi32>) {
+  // expected-error @+1 {{expected a floor on the scale of at most 3.276800e+04, what a scale of 'f16' holds as a power of two, got 4.000000e+04}}
+  kvcache.quantize_append sources(%x : memref<?x2x64xbf16>) into(%k : !kvcache.cache<key, #kv>) ragged(%list : memref<?xi32>) quant(<contract = power_of_two, floor = 4.0e4>)
+  return
+}
+
+// -----
+
 #kv = #kvcache.layout<i8, params = <num_heads = 2, head_size = 64>, page_size = 16, scales = <f8E4M3FN, granularity = 32>>
 func.func @floor_amax(%k: !kvcache.cache<key, #kv>, %x: memref<?x2x64xbf16>, %list: memref<?xi32>) {
   // expected-error @+1 {{expected a floor on the amax of at most 5.689600e+04, what a scale of 'f8E4M3FN' holds, got 6.000000e+04}}

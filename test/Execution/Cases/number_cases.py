@@ -32,7 +32,21 @@ def midpoints(dtype):
     return np.concatenate([numbers, -numbers])
 
 
-def _append(rng, name, dtype, numbers, wide):
+def ends(dtype):
+    """f32 numbers about the largest one of f16 or bf16 and the midpoint beyond it,
+    and about the least denormal and half of it; both signs."""
+    info = ml_dtypes.finfo({"f16": np.float16, "bf16": ml_dtypes.bfloat16}[dtype])
+    largest, least = float(info.max), float(info.smallest_subnormal)
+    beyond = largest + (2.0 ** info.maxexp - largest) / 2
+    middle = np.array([largest, beyond, least, least / 2, 3 * least / 2], np.float32)
+    numbers = np.concatenate([
+        middle, np.nextafter(middle, np.float32(np.inf)),
+        np.nextafter(middle, np.float32(0)),
+        np.array([7e4, 3.3e38, np.finfo(np.float32).max, np.inf, 0], np.float32)])
+    return np.concatenate([numbers, -numbers])
+
+
+def _append(rng, name, dtype, numbers, wide, notes="converted once, saturating"):
     D = 16
     rows = -(-len(numbers) // D)
     x = np.zeros(rows * D, np.float32)
@@ -41,8 +55,7 @@ def _append(rng, name, dtype, numbers, wide):
     b.sequences([1], [rows])
     b.set("row_offsets", [0, rows], "u32")
     b.set("x", write(x.reshape(rows, 1, D), wide), wide)
-    return b.case(name, "append", "converted once, saturating", c=0, l=0,
-                  form="ragged")
+    return b.case(name, "append", notes, c=0, l=0, form="ragged")
 
 
 def _quantize(rng, name, x, layout, rule, wide="f32"):
@@ -63,6 +76,9 @@ def number_cases(rng):
                 # Midpoints of f8 are numbers of the wider formats too.
                 numbers = numbers[np.isnan(numbers) | (np.abs(numbers) <= 65504)]
             yield _append(rng, f"midpoints_{dtype}_from_{wide}", dtype, numbers, wide)
+    for dtype in ("f16", "bf16"):
+        yield _append(rng, f"ends_{dtype}_from_f32", dtype, ends(dtype), "f32",
+                      "converted once, to infinity where it is too large")
 
     # All codes are read, to each type; poison lies beside.
     for dtype in ("f8E4M3FN", "f8E5M2", "i8", "f4E2M1FN"):
@@ -121,10 +137,23 @@ def number_cases(rng):
     x[3, 30] = np.nan
     for dtype in ("f8E4M3FN", "f8E5M2", "i8", "f4E2M1FN"):
         for apply in ("inverse", "divide"):
-            for scale_dtype in ("f32", "bf16", "f8E8M0FNU"):
+            for scale_dtype in ("f32", "bf16", "f16", "f8E8M0FNU"):
                 of = _layout(dtype, 32, scale_dtype=scale_dtype, g=16)
                 yield _quantize(rng, f"nonfinite_{dtype}_{scale_dtype}_{apply}", x,
                                 of, {"apply": apply})
+    # Scales that no dtype has, or no power of two: the largest that there is.
+    large = x.copy()
+    large[0, 17:19], large[2, 20] = [1e30, -3e38], 6.5e4 * 57344
+    for dtype in ("f8E4M3FN", "f8E5M2", "i8", "f4E2M1FN"):
+        for contract in ("arbitrary", "power_of_two"):
+            for scale_dtype in ("f32", "bf16", "f16", "f8E4M3FN", "f8E8M0FNU"):
+                for of in (1.0, 0.125):
+                    layout = _layout(dtype, 32, scale_dtype=scale_dtype, g=16,
+                                     global_scale=of)
+                    apply = "divide" if of == 1 and scale_dtype == "f16" else "inverse"
+                    yield _quantize(
+                        rng, f"large_{dtype}_{contract}_{scale_dtype}_{of}", large,
+                        layout, {"contract": contract, "apply": apply})
     # A granule of NaN alone.
     x[0, :16] = np.nan
     for scale_dtype in ("f8E8M0FNU", "f8E4M3FN"):

@@ -15,6 +15,9 @@ _ML = {
     "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
 }
 LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0, "f4E2M1FN": 6.0, "i8": 127.0}
+_LARGEST_SCALE = {"f32": np.finfo(np.float32).max, "f16": np.float32(65504),
+                  "bf16": np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max),
+                  "f8E4M3FN": np.float32(448), "f8E8M0FNU": np.float32(2.0**127)}
 
 
 def read(codes, dtype):
@@ -54,7 +57,7 @@ def write(numbers, dtype):
 
 def power_of_two_code(numbers):
     """f8E8M0 codes, rounded up; 0 gives the least, 2^-127."""
-    mantissa, exponent = np.frexp(numbers.astype(np.float64))
+    mantissa, exponent = np.frexp(np.fmin(numbers, 2.0**127))
     exponent = exponent - (mantissa == 0.5)  # numbers <= 2^exponent
     codes = np.clip(exponent + 127, 0, 254)
     codes = np.where(numbers > 0, codes, 0)
@@ -62,10 +65,11 @@ def power_of_two_code(numbers):
 
 
 def round_up_to_power_of_two(numbers):
-    """f32; 0 and NaN stay."""
+    """f32; 0, infinity and NaN stay."""
     mantissa, exponent = np.frexp(numbers)
-    up = np.ldexp(np.float32(1), exponent - (mantissa == 0.5)).astype(np.float32)
-    return np.where(numbers > 0, up, numbers)
+    with np.errstate(over="ignore"):
+        up = np.ldexp(np.float32(1), exponent - (mantissa == 0.5))
+    return np.where((numbers > 0) & np.isfinite(numbers), up, numbers)
 
 
 def quantise(x, layout, rule):
@@ -80,11 +84,15 @@ def quantise(x, layout, rule):
     if floor and rule["floor_on"] == "amax":
         amax = np.fmax(amax, floor)
     scale = amax / np.float32(LARGEST[layout.dtype])
-    scale = scale / np.float32(layout.global_scale)
+    with np.errstate(over="ignore"):
+        scale = scale / np.float32(layout.global_scale)
     if floor and rule["floor_on"] == "scale":
         scale = np.fmax(scale, floor)
+    largest = _LARGEST_SCALE[layout.scale_dtype]
     if rule["contract"] == "power_of_two":
         scale = round_up_to_power_of_two(scale)
+        largest = np.ldexp(np.float32(1), np.frexp(largest)[1] - 1)
+    scale = np.minimum(scale, largest)  # NaN stays.
     scales = write(scale, layout.scale_dtype)
     stored = read(scales, layout.scale_dtype) * np.float32(layout.global_scale)
     each = np.repeat(stored, layout.g, axis=-1)[..., :layout.coded]

@@ -6,6 +6,8 @@
 
 #include "VerifyKernel.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::kvcache;
 
@@ -60,6 +62,9 @@ LogicalResult mlir::kvcache::verifyQuantization(Operation *op,
   if (!globalScale) {
     // A scale that is not finite makes no number of any code.
     double most = getLargest(layout.getScaleDtype());
+    bool isPower = rule.getContract() == ScaleContract::power_of_two;
+    if (isPower)
+      most = std::ldexp(1.0, std::ilogb(most));
     bool onScale = rule.getFloorOn() == FloorOn::scale;
     if (!onScale)
       most *= getLargest(layout.getDtype());
@@ -67,8 +72,8 @@ LogicalResult mlir::kvcache::verifyQuantization(Operation *op,
     if (floor > most)
       return op->emitOpError("expected a floor on the ")
              << (onScale ? "scale" : "amax") << " of at most " << most
-             << ", what a scale of " << layout.getScaleDtype() << " holds, got "
-             << floor;
+             << ", what a scale of " << layout.getScaleDtype() << " holds"
+             << (isPower ? " as a power of two" : "") << ", got " << floor;
     return success();
   }
   return verifyGlobalScale(op, layout, globalScale);

@@ -27,7 +27,8 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
     3. Where `floor_on = scale`, `scale` is at least `floor`.
     4. Where `contract = power_of_two`, `scale` is rounded up to a power of two.
     5. The scale is stored in its dtype: to nearest even, saturating in f8E4M3FN,
-       up to a power of two in f8E8M0FNU.
+       up to a power of two in f8E8M0FNU; at most its dtype's largest finite number
+       or, by the contract `power_of_two`, largest power of two.
     6. `s` is the scale as it is stored, times `global_scale`. With
        `apply = inverse` codes are made of `x * (1 / s)`, where an inverse that is
        not finite (`s` of 2^-128 and less, 0 too) counts as 0; with
@@ -38,7 +39,8 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
     is a floor. NaN does not count in `amax` unless the granule has nothing else:
     its own code is that of NaN (0 in i8), the others are as without it. A granule
     of nothing but NaN has scale NaN, or the floor. An infinity counts as the
-    largest finite f32, and saturates.
+    largest finite f32, and saturates (see docs/numerics.md for a `global_scale`
+    near the ends of f32).
 
     **Constraints:**
     - One or two targets of one layout, and a source for each.
@@ -46,7 +48,7 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
       f4E2M1FN.
     - A source is `[T, H, D]`, or `[B, S, H, D]` in the padded form, of f32, f16 or
       bf16, with static `H` and `D` of the layout and last stride 1.
-    - `global_scale` is a `memref<f32>`.
+    - `global_scale` is a `memref<f32>` of a positive number.
     - The form's operands are as in `kvcache.append`.
 
     Example:

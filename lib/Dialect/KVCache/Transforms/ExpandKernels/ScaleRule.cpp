@@ -113,16 +113,40 @@ Value ScaleRule::roundUpToPowerOfTwo(Value scale) const {
   return select(isNaN, scale, power);
 }
 
-double ScaleRule::largestScale() const {
-  if (isa<Float8E4M3FNType>(layout.getScaleDtype()))
-    return 448;
-  double amax = largestF32;
-  double floor = quantization.getFloor().convertToDouble();
-  double scale = amax / largest;
+bool ScaleRule::hasContract(ScaleContract contract) const {
+  return quantization.getContract() == contract;
+}
+
+double ScaleRule::largestMade() const {
+  // A small global scale makes large ones of any.
+  if (globalScale)
+    return std::numeric_limits<double>::infinity();
+  double scale = largestF32 / largest;
   if (quantization.getFloorOn() == FloorOn::scale)
-    scale = std::max(scale, floor);
+    scale = std::max(scale, quantization.getFloor().convertToDouble());
   // To the next power of two, or to nearest in a narrower format.
   return 2 * scale;
+}
+
+double ScaleRule::largestStored() const {
+  auto dtype = cast<FloatType>(layout.getScaleDtype());
+  double number =
+      APFloat::getLargest(dtype.getFloatSemantics()).convertToDouble();
+  return hasContract(ScaleContract::power_of_two)
+             ? std::ldexp(1.0, std::ilogb(number))
+             : number;
+}
+
+Value ScaleRule::limit(Value scale) const {
+  // Conversions to 8 bits saturate.
+  Type dtype = layout.getScaleDtype();
+  bool saturates =
+      isa<Float8E8M0FNUType>(dtype) ||
+      (isa<Float8E4M3FNType>(dtype) && hasContract(ScaleContract::arbitrary));
+  if (saturates || largestMade() <= largestStored())
+    return scale;
+  // This minimum keeps NaN.
+  return LLVM::MinimumOp::create(b, scale, constant(largestStored()));
 }
 
 /// `1 / scale`, rounded once; 0 where that is not finite.
@@ -131,8 +155,9 @@ Value ScaleRule::inverse(Value scale) const {
   // A step of Newton's method from an approximation rounds right. It must not
   // meet denormals or infinities: four times the scale is none where the
   // result counts.
-  bool staysFinite = !globalScale && !layout.getScaleDtype().isF16() &&
-                     4 * largestScale() <= std::ldexp(1.0, 126);
+  bool staysFinite =
+      !globalScale &&
+      4 * std::min(largestMade(), largestStored()) <= std::ldexp(1.0, 126);
   if (staysFinite) {
     Value scaled = arith::MulFOp::create(b, scale, constant(4));
     Value y = NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), scaled);
@@ -162,9 +187,10 @@ ScaleRule::Scale ScaleRule::scale(Value amax) const {
   if (hasFloor && quantization.getFloorOn() == FloorOn::scale)
     scale = emitLarger(b, scale, floor);
   // f8E8M0FNU has no other numbers and rounds up anyway.
-  if (quantization.getContract() == ScaleContract::power_of_two &&
+  if (hasContract(ScaleContract::power_of_two) &&
       !isa<Float8E8M0FNUType>(dtype))
     scale = roundUpToPowerOfTwo(scale);
+  scale = limit(scale);
 
   Scale result;
   result.stored = convertFloat(b, scale, dtype);

@@ -51,8 +51,13 @@ private:
   Value divideByLargest(Value amax) const;
   Value roundUpToPowerOfTwo(Value scale) const;
   Value inverse(Value scale) const;
-  /// An upper bound of scales as they are stored.
-  double largestScale() const;
+  bool hasContract(ScaleContract contract) const;
+  /// An upper bound of scales before they are stored.
+  double largestMade() const;
+  /// The largest number that a scale is stored as.
+  double largestStored() const;
+  /// The scale, or what it is stored as where it is larger.
+  Value limit(Value scale) const;
 
   ImplicitLocOpBuilder &b;
   LayoutAttr layout;
