@@ -67,7 +67,8 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
 
     A quantised cache takes codes, as they are; `kvcache.quantize_append`
     quantises. Into another cache floats are converted, to nearest even, and
-    saturate where the cache's dtype is an 8-bit float; NaN stays NaN.
+    saturate where the cache's dtype is an 8-bit float; in f16 and bf16 what is too
+    large becomes an infinity. NaN stays NaN.
 
     Sources may be strided, as slices of a fused tensor are; elements of a head lie
     side by side. No two rows may have one destination: each byte there is
