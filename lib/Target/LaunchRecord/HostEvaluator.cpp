@@ -7,6 +7,7 @@
 #include "HostEvaluator.h"
 #include "Formula.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KernelArguments.h"
 #include "kvcache/Support/Identifiers.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

@@ -24,9 +24,6 @@ struct MemRefExpr {
   SmallVector<const Expr *> sizes, strides;
 };
 
-/// Bytes of an element in memory, 0 if unknown.
-int64_t getElementBytes(Type type);
-
 /// Walks a host function once, in order. A value that cannot be expressed is
 /// none until something needs it.
 class HostEvaluator {
@@ -83,8 +80,6 @@ private:
 
 /// What a kernel does to the memory of its argument.
 MemoryAccess getKernelAccess(FunctionOpInterface kernel, unsigned argument);
-/// The alignment in bytes that a kernel relies on for its argument.
-int64_t getKernelAlignment(FunctionOpInterface kernel, unsigned argument);
 /// What happens to memory that both happens to.
 MemoryAccess join(MemoryAccess a, MemoryAccess b);
 

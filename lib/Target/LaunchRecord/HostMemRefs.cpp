@@ -6,31 +6,13 @@
 
 #include "HostEvaluator.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KernelArguments.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
-
-int64_t kvcache::getElementBytes(Type type) {
-  if (isa<IndexType>(type))
-    return 8;
-  if (type.isIntOrFloat()) {
-    // Narrow ones take a byte each.
-    int64_t bytes = llvm::divideCeil(type.getIntOrFloatBitWidth(), 8u);
-    return llvm::isPowerOf2_64(bytes) && bytes <= 8 ? bytes : 0;
-  }
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * getElementBytes(complex.getElementType());
-  if (auto vector = dyn_cast<VectorType>(type);
-      vector && vector.getRank() == 1 && !vector.isScalable() &&
-      vector.getElementType().isIntOrFloat() &&
-      vector.getElementTypeBitWidth() % 8 == 0)
-    return llvm::PowerOf2Ceil(vector.getElementTypeBitWidth() / 8 *
-                              vector.getNumElements());
-  return 0;
-}
 
 const MemRefExpr *HostEvaluator::findMemRef(Value value) {
   auto found = memrefs.find(value);

@@ -6,6 +6,7 @@
 
 #include "HostEvaluator.h"
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KernelArguments.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -50,22 +51,6 @@ static MemoryAccess getAccess(Operation *user, Value memref) {
   return found.empty() ? MemoryAccess::Unknown : access;
 }
 
-/// Calls `visit` with each use of the memory of `memref`, also through views.
-static void forEachUse(Value memref,
-                       llvm::function_ref<void(Operation *, Value)> visit) {
-  SmallVector<Value> worklist = {memref};
-  while (!worklist.empty()) {
-    Value view = worklist.pop_back_val();
-    for (Operation *user : view.getUsers()) {
-      visit(user, view);
-      if (isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp>(user))
-        for (Value result : user->getResults())
-          if (isa<BaseMemRefType>(result.getType()))
-            worklist.push_back(result);
-    }
-  }
-}
-
 MemoryAccess kvcache::getKernelAccess(FunctionOpInterface kernel,
                                       unsigned argument) {
   if (kernel.getArgAttr(argument, LLVM::LLVMDialect::getReadonlyAttrName()))
@@ -73,30 +58,10 @@ MemoryAccess kvcache::getKernelAccess(FunctionOpInterface kernel,
   if (kernel.getArgAttr(argument, LLVM::LLVMDialect::getWriteOnlyAttrName()))
     return MemoryAccess::Write;
   MemoryAccess access = MemoryAccess::None;
-  forEachUse(kernel.getArgument(argument), [&](Operation *user, Value view) {
-    if (!isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp>(user))
-      access = join(access, getAccess(user, view));
-  });
+  forEachMemoryUse(
+      kernel.getArgument(argument), [&](Operation *user, Value view) {
+        if (!isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp>(user))
+          access = join(access, getAccess(user, view));
+      });
   return access;
-}
-
-int64_t kvcache::getKernelAlignment(FunctionOpInterface kernel,
-                                    unsigned argument) {
-  int64_t alignment = 1;
-  if (auto attr = kernel.getArgAttrOfType<IntegerAttr>(
-          argument, LLVM::LLVMDialect::getAlignAttrName()))
-    alignment = std::max(alignment, attr.getInt());
-  Value value = kernel.getArgument(argument);
-  if (auto type = dyn_cast<MemRefType>(value.getType())) {
-    int64_t bytes = getElementBytes(type.getElementType());
-    if (llvm::isPowerOf2_64(bytes))
-      alignment = std::max(alignment, bytes);
-  }
-  // Accesses, and assumptions, that rely on more: they start at the pointer or
-  // multiples behind it.
-  forEachUse(value, [&](Operation *user, Value) {
-    if (auto attr = user->getAttrOfType<IntegerAttr>("alignment"))
-      alignment = std::max(alignment, attr.getInt());
-  });
-  return alignment;
 }

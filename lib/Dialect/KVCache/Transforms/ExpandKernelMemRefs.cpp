@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kvcache/Dialect/KVCache/IR/KVCache.h"
+#include "kvcache/Dialect/KVCache/IR/KernelArguments.h"
 #include "kvcache/Dialect/KVCache/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -176,28 +177,6 @@ static void expandFunction(FunctionOpInterface function, const Plan &plan) {
         builder, loc, expansion->type, argument, offset, sizes, strides);
     argument.replaceAllUsesExcept(view, view.getDefiningOp());
   }
-}
-
-/// Returns the size in bytes of an element of `type` in memory, 0 if unknown.
-static int64_t getElementBytes(Type type) {
-  if (isa<IndexType>(type))
-    return 8;
-  if (type.isIntOrFloat()) {
-    // Narrow ones take a byte each.
-    int64_t bytes = llvm::divideCeil(type.getIntOrFloatBitWidth(), 8u);
-    return llvm::isPowerOf2_64(bytes) && bytes <= 8 ? bytes : 0;
-  }
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * getElementBytes(complex.getElementType());
-  if (auto vector = dyn_cast<VectorType>(type);
-      vector && vector.getRank() == 1 && !vector.isScalable()) {
-    int64_t bits = vector.getElementType().isIntOrFloat()
-                       ? vector.getElementTypeBitWidth()
-                       : 0;
-    if (bits % 8 == 0)
-      return llvm::PowerOf2Ceil(bits / 8 * vector.getNumElements());
-  }
-  return 0;
 }
 
 /// Appends what stands for `memref` in a call.
