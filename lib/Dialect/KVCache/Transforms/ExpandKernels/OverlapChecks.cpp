@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -21,13 +22,14 @@ using Predicate = arith::CmpIPredicate;
 
 namespace {
 
-/// The memory of a memref: from its first byte to its last. A dimension has its
-/// stride in bytes, and the bytes from the first to the last of what lies
-/// inside of it. Numbers are `index`.
+/// The memory of a memref: from its first byte to its last. Dimensions, in any
+/// order, have their stride, and the bytes from the first of them to the last.
+/// Numbers are `index` and count bytes.
 struct Footprint {
   std::string name;
   Value begin, end, isEmpty;
-  SmallVector<Value> strides, inner;
+  int64_t elementBytes;
+  SmallVector<Value> strides, reaches;
 };
 
 /// Memory that an operation is given.
@@ -54,6 +56,15 @@ private:
   Value either(Value a, Value b) {
     return host.createOrFold<arith::OrIOp>(a, b);
   }
+  Value choose(Value condition, Value a, Value b) {
+    return host.createOrFold<arith::SelectOp>(condition, a, b);
+  }
+  Value rest(Value number, Value stride) {
+    return host.createOrFold<arith::RemUIOp>(
+        number, host.createOrFold<arith::MaxUIOp>(stride, arith.index(1)));
+  }
+  Value innerBytes(const Footprint &print, Value stride);
+  Value alternate(const Footprint &a, const Footprint &b, Value stride);
   void requireApart(const Footprint &written, const Footprint &other);
 
   ImplicitLocOpBuilder host;
@@ -110,25 +121,46 @@ Footprint OverlapChecks::footprint(const Buffer &buffer) {
       memref::ExtractAlignedPointerAsIndexOp::create(host, buffer.memref);
   found.begin = arith.add(
       address, arith.mul(value(metadata.getConstifiedMixedOffset()), bytes));
-  auto sizes = metadata.getConstifiedMixedSizes();
-  auto strides = metadata.getConstifiedMixedStrides();
   Value extent = arith.index(bytes), zero = arith.index(0);
+  found.elementBytes = bytes;
   found.isEmpty = arith.equal(extent, zero);
-  for (int64_t dim = sizes.size() - 1; dim >= 0; --dim) {
-    Value count = value(sizes[dim]);
+  for (auto [size, elements] :
+       llvm::zip_equal(metadata.getConstifiedMixedSizes(),
+                       metadata.getConstifiedMixedStrides())) {
+    Value count = value(size);
     found.isEmpty = either(found.isEmpty, arith.equal(count, zero));
     // What has a negative stride is not known to overlap.
     Value stride = arith.mul(
-        host.createOrFold<arith::MaxSIOp>(value(strides[dim]), zero), bytes);
-    found.strides.insert(found.strides.begin(), stride);
-    found.inner.insert(found.inner.begin(), extent);
+        host.createOrFold<arith::MaxSIOp>(value(elements), zero), bytes);
     Value last =
         arith.sub(host.createOrFold<arith::MaxUIOp>(count, arith.index(1)),
                   arith.index(1));
-    extent = arith.add(extent, arith.mul(last, stride));
+    found.strides.push_back(stride);
+    found.reaches.push_back(arith.mul(last, stride));
+    extent = arith.add(extent, found.reaches.back());
   }
   found.end = arith.add(found.begin, extent);
   return found;
+}
+
+/// Bytes that a footprint takes of each `stride`, from where it begins on:
+/// dimensions whose strides are multiples of it repeat these.
+Value OverlapChecks::innerBytes(const Footprint &print, Value stride) {
+  Value bytes = arith.index(print.elementBytes), zero = arith.index(0);
+  for (auto [own, reach] : llvm::zip_equal(print.strides, print.reaches))
+    bytes = arith.add(
+        bytes, choose(arith.equal(rest(own, stride), zero), zero, reach));
+  return bytes;
+}
+
+/// Whether two footprints, of which `a` begins first, take different bytes of
+/// each `stride`, as slices of one tensor do.
+Value OverlapChecks::alternate(const Footprint &a, const Footprint &b,
+                               Value stride) {
+  Value at = rest(arith.sub(b.begin, a.begin), stride);
+  return arith.both(
+      compare(Predicate::uge, at, innerBytes(a, stride)),
+      compare(Predicate::ule, arith.add(at, innerBytes(b, stride)), stride));
 }
 
 void OverlapChecks::requireApart(const Footprint &written,
@@ -136,39 +168,14 @@ void OverlapChecks::requireApart(const Footprint &written,
   Value holds = either(compare(Predicate::ule, written.end, other.begin),
                        compare(Predicate::ule, other.end, written.begin));
   holds = either(holds, either(written.isEmpty, other.isEmpty));
-  // Or they alternate, as slices of one tensor do: in some dimension both have
-  // one stride, of which the outer ones are multiples, and what lies inside of
-  // it lies side by side.
-  Value isAfter = compare(Predicate::ule, written.begin, other.begin);
-  auto choose = [&](Value a, Value b) {
-    return host.createOrFold<arith::SelectOp>(isAfter, a, b);
-  };
-  Value distance = arith.sub(choose(other.begin, written.begin),
-                             choose(written.begin, other.begin));
-  for (size_t dim = 0,
-              dims = std::min(written.strides.size(), other.strides.size());
-       dim < dims; ++dim) {
-    Value stride = written.strides[dim];
-    auto rest = [&](Value number) {
-      return host.createOrFold<arith::RemUIOp>(
-          number, host.createOrFold<arith::MaxUIOp>(stride, arith.index(1)));
-    };
-    Value at = rest(distance);
-    Value alternate = arith.both(
-        compare(Predicate::eq, stride, other.strides[dim]),
-        arith.both(
-            compare(Predicate::uge, at,
-                    choose(written.inner[dim], other.inner[dim])),
-            compare(Predicate::ule,
-                    arith.add(at, choose(other.inner[dim], written.inner[dim])),
-                    stride)));
-    for (size_t outer = 0; outer < dim; ++outer)
-      for (const Footprint *print : {&written, &other})
-        alternate =
-            arith.both(alternate, arith.equal(rest(print->strides[outer]),
-                                              arith.index(0)));
-    holds = either(holds, alternate);
-  }
+  // Or they alternate along some dimension of either.
+  Value isFirst = compare(Predicate::ule, written.begin, other.begin);
+  llvm::SetVector<Value> strides;
+  for (const Footprint *print : {&written, &other})
+    strides.insert(print->strides.begin(), print->strides.end());
+  for (Value stride : strides)
+    holds = either(holds, choose(isFirst, alternate(written, other, stride),
+                                 alternate(other, written, stride)));
   std::string text = reportedName(op) + " expected " + written.name +
                      ", which is written, to lie apart from " + other.name;
   emitAssert(host, holds, text,
