@@ -151,3 +151,18 @@ func.func @bytes(%base: memref<i8>, %a: index) -> (memref<f32>, memref<4xf32>, m
   // CHECK: return %[[X]], %[[Y]], %[[BASE]]
   return %0, %2, %3 : memref<f32>, memref<4xf32>, memref<i8>
 }
+
+// -----
+
+// Layers that the type of a pool counts.
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+// CHECK-LABEL: func @layers
+func.func @layers(%blocks: memref<?x2x3x16x2x64xbf16>, %other: !kvcache.collection<#kv>) -> (index, index) {
+  %c = kvcache.get_page_pools blocks(%blocks : memref<?x2x3x16x2x64xbf16>) : !kvcache.collection<#kv>
+  %known = kvcache.num_layers %c : !kvcache.collection<#kv>
+  %unknown = kvcache.num_layers %other : !kvcache.collection<#kv>
+  // CHECK: %[[THREE:.*]] = arith.constant 3 : index
+  // CHECK: %[[LAYERS:.*]] = kvcache.num_layers
+  // CHECK: return %[[THREE]], %[[LAYERS]]
+  return %known, %unknown : index, index
+}

@@ -72,7 +72,7 @@ func.func @order(%c: !kvcache.collection<#gqa>, %pairs: memref<?x2xi64>, %w: mem
 // CHECK: vector.store %{{.*}} : memref<4xi32>, vector<4xi32>
 // CHECK: memref.store %{{.*}} : memref<1xi32>
 // CHECK-LABEL: func.func @scales(
-// CHECK: %[[PITCH:.*]] = kvcache.page_pitch
+// CHECK: %[[PITCH:.*]] = kvcache.page_pitch %{{.*}} : !kvcache.scales_mha_operand
 // CHECK: %[[OVER:.*]] = arith.andi %[[PITCH]], %c15
 // CHECK: %[[ALIGNED:.*]] = arith.cmpi eq, %[[OVER]], %c0
 // CHECK: scf.if %[[ALIGNED]]

@@ -441,21 +441,6 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<3x16x576xbf16>, %out: memr
 
 // -----
 
-#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
-func.func @f(%blocks: memref<?x2x?x16x2x64xbf16>, %lengths: memref<4xi32>, %table: memref<4x?xi32>, %max: memref<1xi32>, %layer: index,
-             %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<9xi32>) {
-  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x?x16x2x64xbf16>) lengths(%lengths : memref<4xi32>) table(%table : memref<4x?xi32>)
-      max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#kv>
-  %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#kv>
-  %v = kvcache.get_value_cache %c[%layer] : !kvcache.collection<#kv>
-  // expected-error @+1 {{'kvcache.paged_attention' op expected the size of 'row_offsets' less 1 and the sequences of the collection to be the same, got 8 and 4}}
-  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
-      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<9xi32>)
-  return
-}
-
-// -----
-
 #mla = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64>
 func.func @f(%k: !kvcache.cache<key, #mla>, %q: memref<?x16x576xbf16>, %out: memref<?x16x512xbf16>, %o: memref<?xi32>) {
   kvcache.mla_decode queries(%q : memref<?x16x576xbf16>) over(%k : !kvcache.cache<key, #mla>)

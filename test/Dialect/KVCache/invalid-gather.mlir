@@ -170,15 +170,3 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %out: memref<?x2x64xbf16>, %o: memref
   kvcache.gather from(%k : !kvcache.cache<key, #kv>) into(%out : memref<?x2x64xbf16>) sequences(%ids : memref<4xi32>) offsets(%o : memref<4xi32>)
   return
 }
-
-// -----
-
-#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
-func.func @f(%blocks: memref<?x2x?x16x2x64xbf16>, %lengths: memref<4xi32>, %table: memref<4x8xi32>, %max: memref<1xi32>, %out: memref<5x9x2x64xbf16>) {
-  %c = kvcache.get_paged_cache blocks(%blocks : memref<?x2x?x16x2x64xbf16>) lengths(%lengths : memref<4xi32>) table(%table : memref<4x8xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>) : !kvcache.collection<#kv>
-  %l = arith.constant 0 : index
-  %k = kvcache.get_key_cache %c[%l] : !kvcache.collection<#kv>
-  // expected-error @+1 {{'kvcache.gather' op expected dimension 0 (B) of 'out' and the sequences of the collection to be the same, got 5 and 4}}
-  kvcache.gather from(%k : !kvcache.cache<key, #kv>) into(%out : memref<5x9x2x64xbf16>)
-  return
-}

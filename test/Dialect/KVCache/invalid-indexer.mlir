@@ -54,19 +54,6 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %i: memref<?x8xi32>, %s: memref<?x8xi
 
 // -----
 
-#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
-func.func @f(%b: memref<?x2x?x16x2x64xbf16>, %n: memref<4xi32>, %t: memref<4x?xi32>, %m: memref<1xi32>, %l: index,
-             %i: memref<5x8xi32>, %s: memref<?x8xi64>) {
-  %c = kvcache.get_paged_cache blocks(%b : memref<?x2x?x16x2x64xbf16>) lengths(%n : memref<4xi32>) table(%t : memref<4x?xi32>)
-      max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#kv>
-  %k = kvcache.get_key_cache %c[%l] : !kvcache.collection<#kv>
-  // expected-error @+1 {{'kvcache.remap_indices' op expected dimension 0 (B) of 'indices' and the sequences of the collection to be the same, got 5 and 4}}
-  kvcache.remap_indices indices(%i : memref<5x8xi32>) from(%k : !kvcache.cache<key, #kv>) into(%s : memref<?x8xi64>)
-  return
-}
-
-// -----
-
 func.func @f(%s: memref<?x?xf16>, %n: memref<?xi32>, %i: memref<?x8xi32>) {
   // expected-error @+1 {{'kvcache.topk' op expected 'scores' of 'f32', got 'f16'}}
   kvcache.topk scores(%s : memref<?x?xf16>) live(%n : memref<?xi32>) into(%i : memref<?x8xi32>)

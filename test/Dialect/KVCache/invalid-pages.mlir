@@ -136,17 +136,6 @@ func.func @tables(%c: !kvcache.collection<#own>, %t: memref<?x?xi32>, %w: memref
 
 // -----
 
-#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
-func.func @tables(%b: memref<?x2x?x16x8x128xbf16>, %l: memref<4xi32>, %t: memref<4x9xi32>, %m: memref<1xi32>, %new: memref<4x8xi32>, %w: memref<?xi32>) {
-  %c = kvcache.get_paged_cache blocks(%b : memref<?x2x?x16x8x128xbf16>) lengths(%l : memref<4xi32>) table(%t : memref<4x9xi32>)
-      max_prompt(%m : memref<1xi32>) max_cache(%m : memref<1xi32>) : !kvcache.collection<#gqa>
-  // expected-error @+1 {{'kvcache.compact' op expected dimension 1 (M) of 'tables' to be that of the collection's, 9, got 8}}
-  kvcache.compact %c into(%new : memref<4x8xi32>) workspace(%w : memref<?xi32>) : !kvcache.collection<#gqa>
-  return
-}
-
-// -----
-
 #a = #kvcache.layout<bf16, params = <num_heads = 1, head_size = 128>, page_size = 64>
 #b = #kvcache.layout<f16, params = <num_heads = 1, head_size = 128>, page_size = 64>
 func.func @dtype(%a: !kvcache.collection<#a>, %b: !kvcache.collection<#b>) {
@@ -222,17 +211,5 @@ func.func @rope(%a: !kvcache.collection<#a>, %b: !kvcache.collection<#b>) {
 func.func @ids(%a: !kvcache.collection<#a>, %b: !kvcache.collection<#b>) {
   // expected-error @+1 {{'kvcache.convert_layout' op expected a target with 'table = own', since scales of the source have block ids of their own}}
   kvcache.convert_layout %a into %b : !kvcache.collection<#a> into !kvcache.collection<#b>
-  return
-}
-
-// -----
-
-#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
-#hnd = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16, order = hnd>
-func.func @layers(%b: memref<?x2x3x16x8x128xbf16>, %h: memref<?x2x4x8x16x128xbf16>) {
-  %c = kvcache.get_page_pools blocks(%b : memref<?x2x3x16x8x128xbf16>) : !kvcache.collection<#gqa>
-  %d = kvcache.get_page_pools blocks(%h : memref<?x2x4x8x16x128xbf16>) : !kvcache.collection<#hnd>
-  // expected-error @+1 {{'kvcache.convert_layout' op expected as many layers in the target as in the source, 3, got 4}}
-  kvcache.convert_layout %c into %d : !kvcache.collection<#gqa> into !kvcache.collection<#hnd>
   return
 }

@@ -105,11 +105,13 @@ func.func @in_sight(%blocks: memref<9x2x3x16x2x64xf8E4M3FN>, %lengths: memref<4x
   return
 }
 
-// Out of sight the cache itself is asked for its sizes, all but the layers;
+// Out of sight the cache or the collection itself is asked for its sizes;
 // `skip` makes what is out of range no fault.
 // CHECK-LABEL: func @out_of_sight
 func.func @out_of_sight(%k: !kvcache.cache<key, #f4>, %c: !kvcache.collection<#f4>, %v: i8, %b: index, %t: index, %h: index, %d: index) {
-  // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'layer' to be at least 0
+  // CHECK: %[[LAYERS:.*]] = kvcache.num_layers %
+  // CHECK: arith.cmpi ult, %{{.*}}, %[[LAYERS]]
+  // CHECK: cf.assert %{{.*}}, "{{.*}}expected 'layer' to be less than the number of layers (L)
   // CHECK-NEXT: kvcache.get_key_cache
   %k2 = kvcache.get_key_cache %c[%b] : !kvcache.collection<#f4>
   // CHECK: %[[SIZE:.*]] = kvcache.batch_size %

@@ -111,6 +111,9 @@ int main(int argc, char **argv) {
   good.table.size[1] = M;
   good.table.stride[0] = M + 1;
   good.table.stride[1] = 1;
+  /* Of lengths, which it does not read, the launcher knows how many. */
+  good.lengths.size[0] = B;
+  good.lengths.stride[0] = 1;
   good.layer = layer;
 
   i = append_prepare(&good, &plan, message, sizeof(message));

@@ -209,6 +209,10 @@ OpFoldResult TableColumnsOp::fold(FoldAdaptor) {
   return foldSize(getContext(), getKnownTables(getSource()).columns);
 }
 
+OpFoldResult NumLayersOp::fold(FoldAdaptor) {
+  return foldSize(getContext(), getKnownTables(getSource()).layers);
+}
+
 OpFoldResult NumBlocksOp::fold(FoldAdaptor) {
   GetPagedCacheOp collection = getCollectionOp(getSource());
   if (!collection)

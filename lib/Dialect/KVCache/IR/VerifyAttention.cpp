@@ -25,7 +25,7 @@ static LogicalResult verifyPositive(Operation *op, StringRef name,
 
 /// Checks what of the operands all attention has; `outSize` are the elements of
 /// a head of 'out'.
-static LogicalResult verifyRows(Operation *op, Value cache, Value q, Value out,
+static LogicalResult verifyRows(Operation *op, Value q, Value out,
                                 Value offsets, Value sinks, Value lse,
                                 Value workspace, LayoutAttr layout,
                                 ArrayRef<Type> queryTypes, int64_t outSize) {
@@ -46,7 +46,7 @@ static LogicalResult verifyRows(Operation *op, Value cache, Value q, Value out,
            << layout.getNumHeads() << " heads, got " << heads;
   if (failed(verifyTensor(op, "out", out, getWideFloats(context),
                           {any, heads, outSize}, {"T", "Hq", "D"})) ||
-      failed(verifyOffsets(op, "row_offsets", cache, offsets)))
+      failed(verifyOffsets(op, "row_offsets", offsets)))
     return failure();
   if (lse &&
       failed(verifyTensor(op, "lse", lse, {f32}, {any, heads}, {"T", "Hq"})))
@@ -124,11 +124,9 @@ LogicalResult PagedAttentionOp::verify() {
     return emitOpError("expected a head size of 64, 80, 96, 128, 192 or 256, "
                        "got ")
            << layout.getHeadSize();
-  if (failed(verifyRows(*this, getKeys(), getQ(), getOut(), getRowOffsets(),
-                        getSinks(), getLse(), getWorkspace(), layout,
-                        *queryTypes, layout.getHeadSize())) ||
-      failed(
-          verifyOffsets(*this, "row_offsets", getValues(), getRowOffsets())) ||
+  if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(), getSinks(),
+                        getLse(), getWorkspace(), layout, *queryTypes,
+                        layout.getHeadSize())) ||
       failed(verifyPositive(*this, "scale", getScale())) ||
       failed(verifyPositive(*this, "softcap", getSoftcap())) ||
       failed(verifyGlobalScale(*this, layout, getGlobalScale())))
@@ -188,7 +186,7 @@ LogicalResult MLADecodeOp::verify() {
       return diag << "a dynamic size";
     return diag << valueSize;
   }
-  if (failed(verifyRows(*this, getKeys(), getQ(), getOut(), getRowOffsets(),
+  if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(),
                         /*sinks=*/Value(), getLse(), getWorkspace(), layout,
                         *queryTypes, valueSize)) ||
       failed(verifyPositive(*this, "scale", getScale())) ||

@@ -64,25 +64,21 @@ LogicalResult GatherOp::verify() {
         return failure();
   }
 
-  // The sequences of `out`, by whoever knows their number.
-  std::string name = "the sequences of the collection";
-  std::optional<int64_t> count = getKnownTables(getSource()).batch;
+  std::optional<int64_t> count;
   if (Value sequences = getSequences()) {
     if (failed(verifyList(*this, "sequences", sequences, "B")))
       return failure();
-    name = "the size of 'sequences'";
     count = staticSize(sequences, 0);
   }
   if (!isRagged())
     return verifyEqualSizes(*this, "dimension 0 (B) of 'out'",
-                            staticSize(getOut(), 0), name, count);
-  if (failed(verifyList(*this, "offsets", getOffsets(), "B + 1")))
+                            staticSize(getOut(), 0), "the size of 'sequences'",
+                            count);
+  if (failed(verifyOffsets(*this, "offsets", getOffsets())))
     return failure();
   std::optional<int64_t> offsets = staticSize(getOffsets(), 0);
-  if (offsets && *offsets == 0)
-    return emitOpError("expected 'offsets' of B + 1 entries, got none");
   if (offsets)
     --*offsets;
-  return verifyEqualSizes(*this, "the size of 'offsets' less 1", offsets, name,
-                          count);
+  return verifyEqualSizes(*this, "the size of 'offsets' less 1", offsets,
+                          "the size of 'sequences'", count);
 }

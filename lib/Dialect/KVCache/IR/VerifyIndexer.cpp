@@ -39,10 +39,8 @@ LogicalResult RemapIndicesOp::verify() {
               verifySameSize(*this, dim, "indices", getIndices(), name, slots)))
         return failure();
   }
-  if (getOffsets())
-    return verifyOffsets(*this, "offsets", getSource(), getOffsets());
-  return verifyBatch(*this, getSource(), "dimension 0 (B) of 'indices'",
-                     cast<MemRefType>(getIndices().getType()).getDimSize(0));
+  return getOffsets() ? verifyOffsets(*this, "offsets", getOffsets())
+                      : success();
 }
 
 /// Checks `indices` of the best `K` of each row, and `values` beside them where
@@ -134,7 +132,7 @@ static LogicalResult verifyQueries(Operation *op, Value cache, Value queries,
       failed(verifySameSize(op, 0, "queries", queries, "weights", weights)) ||
       failed(verifyGlobalScale(op, layout, globalScale)))
     return failure();
-  return verifyOffsets(op, "offsets", cache, offsets);
+  return verifyOffsets(op, "offsets", offsets);
 }
 
 /// Checks the tensor of all scores.

@@ -110,26 +110,14 @@ LogicalResult mlir::kvcache::verifySameSize(Operation *op, unsigned dim,
          << "' to be the same, got " << size << " and " << otherSize;
 }
 
-LogicalResult mlir::kvcache::verifyBatch(Operation *op, Value cache,
-                                         const Twine &what, int64_t size) {
-  std::optional<int64_t> batch = getKnownTables(cache).batch;
-  if (!batch || ShapedType::isDynamic(size) || *batch == size)
-    return success();
-  return op->emitOpError("expected ")
-         << what << " and the sequences of the collection to be the same, got "
-         << size << " and " << *batch;
-}
-
 LogicalResult mlir::kvcache::verifyOffsets(Operation *op, StringRef name,
-                                           Value cache, Value offsets) {
+                                           Value offsets) {
   if (failed(verifyList(op, name, offsets, "B + 1")))
     return failure();
-  int64_t size = cast<MemRefType>(offsets.getType()).getDimSize(0);
-  if (size == 0)
+  if (cast<MemRefType>(offsets.getType()).getDimSize(0) == 0)
     return op->emitOpError("expected '")
            << name << "' of B + 1 entries, got none";
-  return verifyBatch(op, cache, "the size of '" + name + "' less 1",
-                     ShapedType::isDynamic(size) ? size : size - 1);
+  return success();
 }
 
 /// Checks types and number of the lists of a form.
@@ -148,7 +136,7 @@ static LogicalResult verifyRowLists(Operation *op, RowForm form,
   case RowForm::ragged:
     if (failed(expectCount(1, "row_offsets")))
       return failure();
-    return verifyList(op, "row_offsets", rows[0], "B + 1");
+    return verifyOffsets(op, "row_offsets", rows[0]);
   case RowForm::padded:
     if (failed(expectCount(1, "new_lengths")))
       return failure();

@@ -29,14 +29,9 @@ LogicalResult verifyList(Operation *op, StringRef name, Value value,
 LogicalResult verifySameSize(Operation *op, unsigned dim, StringRef firstName,
                              Value first, StringRef otherName, Value other);
 
-/// Checks the number of sequences of `cache` against `size`, a static size or
-/// dynamic.
-LogicalResult verifyBatch(Operation *op, Value cache, const Twine &what,
-                          int64_t size);
-
-/// Checks the list `[B + 1]` of ragged rows of the sequences of `cache`.
-LogicalResult verifyOffsets(Operation *op, StringRef name, Value cache,
-                            Value offsets);
+/// Checks the list `[B + 1]` of ragged rows of `B` sequences; how many these
+/// are, kernels compare when they are launched.
+LogicalResult verifyOffsets(Operation *op, StringRef name, Value offsets);
 
 /// Checks the operands that tell rows of `targets` where to go, and that
 /// `tensors`, of which there is one at least, and these lists are of as many

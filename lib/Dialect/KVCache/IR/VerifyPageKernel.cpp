@@ -11,9 +11,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-/// Entries of the workspace that a pair needs.
-static constexpr int64_t entriesPerPair = 4;
-
 /// Checks that `layers`, where given, are layers of the collection.
 static LogicalResult verifyLayers(Operation *op, Value collection,
                                   std::optional<ArrayRef<int64_t>> layers) {
@@ -63,7 +60,7 @@ static LogicalResult verifyOrder(Operation *op, bool disjoint, Value workspace,
     return success();
   if (!workspace)
     return op->emitOpError("expected a 'workspace' of ")
-           << entriesPerPair
+           << workspacePerPair
            << " i32 a pair, or 'disjoint' as a promise that no destination is "
               "another's or a source";
   if (failed(verifyList(op, "workspace", workspace, "entries")))
@@ -71,9 +68,9 @@ static LogicalResult verifyOrder(Operation *op, bool disjoint, Value workspace,
   int64_t size = cast<MemRefType>(workspace.getType()).getDimSize(0);
   for (int64_t count : counts)
     if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(count) &&
-        size / entriesPerPair < count)
+        size / workspacePerPair < count)
       return op->emitOpError("expected a 'workspace' of at least ")
-             << entriesPerPair * count << " entries for " << count
+             << workspacePerPair * count << " entries for " << count
              << " pairs, got " << size;
   return success();
 }
@@ -138,20 +135,11 @@ LogicalResult MoveTokensOp::verify() {
 LogicalResult CompactOp::verify() {
   if (failed(verifyListCount(*this, "tables", getLayout(), getTables().size())))
     return failure();
-  KnownTables known = getKnownTables(getCollection());
-  for (Value table : getTables()) {
+  for (Value table : getTables())
     if (failed(verifyTensor(
             *this, "tables", table, {IntegerType::get(getContext(), 32)},
             {ShapedType::kDynamic, ShapedType::kDynamic}, {"B", "M"})))
       return failure();
-    auto type = cast<MemRefType>(table.getType());
-    for (auto [dim, name, size] :
-         {std::tuple(0u, "B", known.batch), std::tuple(1u, "M", known.columns)})
-      if (size && !type.isDynamicDim(dim) && type.getDimSize(dim) != *size)
-        return emitOpError("expected dimension ")
-               << dim << " (" << name << ") of 'tables' to be that of the "
-               << "collection's, " << *size << ", got " << type.getDimSize(dim);
-  }
   return verifyList(*this, "workspace", getWorkspace(), "entries");
 }
 
@@ -183,12 +171,5 @@ LogicalResult ConvertLayoutOp::verify() {
   if (from.hasOwnScalesTable() && !to.hasOwnScalesTable())
     return emitOpError("expected a target with 'table = own', since scales of "
                        "the source have block ids of their own");
-  std::optional<int64_t> fromLayers = getKnownTables(getSource()).layers;
-  std::optional<int64_t> toLayers = getKnownTables(getTarget()).layers;
-  if (fromLayers && toLayers && *fromLayers != *toLayers)
-    return emitOpError("expected as many layers in the target as in the "
-                       "source, ")
-           << *fromLayers << ", got " << *toLayers;
-  return verifyLayers(*this, fromLayers ? getSource() : getTarget(),
-                      getLayers());
+  return verifyLayers(*this, getSource(), getLayers());
 }

@@ -122,14 +122,9 @@ void checkHead(RuntimeChecks &check, LayoutAttr layout, Value head) {
 template <typename Op>
 struct LayerChecks : public ChecksModel<Op, LayerChecks<Op>> {
   static void generate(Op op, RuntimeChecks &check) {
-    if (GetPagedCacheOp collection = getCollectionOp(op.getCollection()))
-      check.require(
-          op.getLayer(), Predicate::ult,
-          check.b.createOrFold<memref::DimOp>(collection.getBlocks(), 2),
-          "expected 'layer' to be less than the number of layers (L)");
-    else
-      check.require(op.getLayer(), Predicate::sge, check.constant(0),
-                    "expected 'layer' to be at least 0");
+    check.require(op.getLayer(), Predicate::ult,
+                  check.b.createOrFold<NumLayersOp>(op.getCollection()),
+                  "expected 'layer' to be less than the number of layers (L)");
   }
 };
 

@@ -83,18 +83,27 @@ void checkPool(RuntimeChecks &check, StringRef name, const Buffer &pool,
             "' to be packed; only pages may be padded",
         {pool.strides[dim], expected});
   }
+  // Nothing steps from a block to the next one where there is none.
+  Value oneBlock =
+      check.compare(pool.sizes[0], Predicate::ule, check.constant(1));
+  auto requirePitch = [&](Value holds, const Twine &text, ValueRange numbers) {
+    check.require(check.b.createOrFold<arith::OrIOp>(oneBlock, holds), text,
+                  numbers);
+  };
   Value pitch = pool.strides[0];
   // A pitch that is a multiple of what pages are padded to, and at least a
   // packed page, is at least a padded one.
-  check.require(pitch, Predicate::sge, page,
-                "expected a page pitch (stride 0) of '" + name +
-                    "' of at least a packed page");
+  requirePitch(check.compare(pitch, Predicate::sge, page),
+               "expected a page pitch (stride 0) of '" + name +
+                   "' of at least a packed page",
+               {pitch, page});
   int64_t multiple = layout.isBytes ? layout.pitchMultiple : layout.rowSize();
-  check.requireMultiple(
-      pitch, multiple,
-      "expected the page pitch (stride 0) of '" + name +
-          "' to be a multiple of " + (layout.isBytes ? "" : "a row of ") +
-          Twine(multiple) + (layout.isBytes ? " bytes" : " elements"));
+  requirePitch(check.isMultiple(pitch, multiple),
+               "expected the page pitch (stride 0) of '" + name +
+                   "' to be a multiple of " +
+                   (layout.isBytes ? "" : "a row of ") + Twine(multiple) +
+                   (layout.isBytes ? " bytes" : " elements"),
+               pitch);
   Value address = check.b.createOrFold<arith::AddIOp>(
       memref::ExtractAlignedPointerAsIndexOp::create(check.b, pool.memref),
       check.b.createOrFold<arith::MulIOp>(

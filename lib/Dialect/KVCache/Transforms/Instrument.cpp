@@ -166,6 +166,14 @@ static void checkScalesOf(LoadOp op) {
   }
 }
 
+void mlir::kvcache::emitRuntimeChecks(Operation *op) {
+  auto checked = dyn_cast<RuntimeVerifiableOpInterface>(op);
+  if (!checked)
+    return;
+  OpBuilder builder(op);
+  checked.generateRuntimeVerification(builder, op->getLoc(), messageOf);
+}
+
 void mlir::kvcache::instrumentLookups(Operation *root, bool checkNaN) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
@@ -173,10 +181,7 @@ void mlir::kvcache::instrumentLookups(Operation *root, bool checkNaN) {
       ops.push_back(op);
   });
   for (Operation *op : ops) {
-    if (auto checked = dyn_cast<RuntimeVerifiableOpInterface>(op)) {
-      OpBuilder builder(op);
-      checked.generateRuntimeVerification(builder, op->getLoc(), messageOf);
-    }
+    emitRuntimeChecks(op);
     if (!checkNaN)
       continue;
     if (Value scales = getScales(op))

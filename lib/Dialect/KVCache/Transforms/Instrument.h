@@ -15,6 +15,9 @@ namespace mlir::kvcache {
 /// operation be checked.
 inline constexpr char instrumentAttrName[] = "kvcache.instrument";
 
+/// Puts the checks of one lookup, access or collection before it.
+void emitRuntimeChecks(Operation *op);
+
 /// Puts checks before every lookup and access in `root`, and with `checkNaN`
 /// around every access of scales.
 void instrumentLookups(Operation *root, bool checkNaN = true);

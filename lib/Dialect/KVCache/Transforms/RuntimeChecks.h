@@ -45,6 +45,8 @@ public:
 
   /// Asserts that `number` is a multiple of `factor`.
   void requireMultiple(Value number, int64_t factor, const Twine &text);
+  /// Whether it is.
+  Value isMultiple(Value number, int64_t factor);
 
   Value constant(int64_t value);
   /// A size or stride as a value.

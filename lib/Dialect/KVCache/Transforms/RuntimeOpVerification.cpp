@@ -59,8 +59,12 @@ void RuntimeChecks::require(Value condition, const Twine &text,
 
 void RuntimeChecks::requireMultiple(Value number, int64_t factor,
                                     const Twine &text) {
+  require(isMultiple(number, factor), text, number);
+}
+
+Value RuntimeChecks::isMultiple(Value number, int64_t factor) {
   Value rest = b.createOrFold<arith::RemUIOp>(number, constant(factor));
-  require(compare(rest, arith::CmpIPredicate::eq, constant(0)), text, number);
+  return compare(rest, arith::CmpIPredicate::eq, constant(0));
 }
 
 Value RuntimeChecks::constant(int64_t value) {

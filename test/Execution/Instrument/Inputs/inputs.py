@@ -2,8 +2,9 @@
 """Runs one operation on inputs that may not fit, with checks at run time; prints the
 status and what was said.
 
-usage: inputs.py FOLDER OPERATION [LIST=VALUES...]
-Four blocks of four tokens, two sequences of two pages; lists are JSON.
+usage: inputs.py FOLDER OPERATION [--unchecked] [LIST=VALUES...]
+Four blocks of four tokens, two sequences of two pages; lists are JSON. With --unchecked
+only those checks are made that the host always makes.
 """
 import json
 import pathlib
@@ -57,6 +58,17 @@ func.func @main({arguments}) {{
       : memref<3x4x32xbf16> to memref<3x2x32xbf16, strided<[128, 32, 1], offset: 32>>
   %right = memref.subview %fused[0, 2, 0] [3, 2, 32] [1, 1, 1]
       : memref<3x4x32xbf16> to memref<3x2x32xbf16, strided<[128, 32, 1], offset: 64>>
+  %columns_left = memref.reinterpret_cast %columns to offset: [0], sizes: [3, 2, 32], strides: [64, 192, 1]
+      : memref<2x3x64xbf16> to memref<3x2x32xbf16, strided<[64, 192, 1]>>
+  %columns_middle = memref.reinterpret_cast %columns to offset: [16], sizes: [3, 2, 32], strides: [64, 192, 1]
+      : memref<2x3x64xbf16> to memref<3x2x32xbf16, strided<[64, 192, 1], offset: 16>>
+  %columns_right = memref.reinterpret_cast %columns to offset: [32], sizes: [3, 2, 32], strides: [64, 192, 1]
+      : memref<2x3x64xbf16> to memref<3x2x32xbf16, strided<[64, 192, 1], offset: 32>>
+  %shift_bytes = memref.load %shift[%c0] : memref<1xi64>
+  %shift_by = arith.index_cast %shift_bytes : i64 to index
+  %row_count64 = memref.load %row_count[%c0] : memref<1xi64>
+  %row_number = arith.index_cast %row_count64 : i64 to index
+  %shifted = memref.view %raw[%shift_by][%row_number] : memref<4096xi8> to memref<?x2x32xbf16>
   {operation}
   // What is not as it was: bf16 was zero.
   %codes8 = memref.reinterpret_cast %blocks to offset: [0], sizes: [2048], strides: [1]
@@ -94,6 +106,7 @@ INDEXED = """queries(%queries, %weights : memref<?x8x32xf8E4M3FN>, memref<?x8xf3
 
 
 SLICE = "memref<3x2x32xbf16, strided<[128, 32, 1]"
+COLUMNS = "memref<3x2x32xbf16, strided<[64, 192, 1]"
 
 
 def rope(source, target, types):
@@ -129,6 +142,17 @@ OPERATIONS = {
       offsets(%offsets : memref<?xi32>)""",
     "gather_some": f"""kvcache.gather skip from(%k : {CACHE}) into(%out : memref<?x2x32xbf16>)
       sequences(%ids : memref<?xi32>) offsets(%offsets : memref<?xi32>)""",
+    "gather_padded": f"""kvcache.gather from(%k : {CACHE}) into(%gathered : memref<?x?x2x32xbf16>)""",
+    "gather_fewer": f"""%first = memref.subview %gathered[0, 0, 0, 0] [1, 3, 2, 32] [1, 1, 1, 1]
+      : memref<?x?x2x32xbf16> to memref<1x3x2x32xbf16, strided<[?, 64, 32, 1]>>
+    kvcache.gather from(%k : {CACHE}) into(%first : memref<1x3x2x32xbf16, strided<[?, 64, 32, 1]>>)""",
+    "gather_more": f"""kvcache.gather skip from(%k : {CACHE}) into(%padded_out : memref<?x?x2x32xbf16>)""",
+    "append_shifted": f"""kvcache.append sources(%shifted : memref<?x2x32xbf16>) into(%wk : {WIDE})
+      slots(%slots : memref<?xi64>)""",
+    "quantize_shifted": f"""kvcache.quantize_append sources(%shifted : memref<?x2x32xbf16>) into(%k : {CACHE})
+      slots(%slots : memref<?xi64>) quant(<>)""",
+    "gather_shifted": f"""kvcache.gather skip from(%k : {CACHE}) into(%shifted : memref<?x2x32xbf16>)
+      offsets(%offsets : memref<?xi32>)""",
     "slots": f"""kvcache.quantize_append sources(%x : memref<?x2x32xbf16>) into(%ok : {OWN})
       slots(%slots, %scale_slots : memref<?xi64>, memref<?xi64>) quant(<>)""",
     "codes": f"""kvcache.append sources(%codes : memref<?x2x32xf8E4M3FN>) into(%ok : {OWN})
@@ -171,6 +195,8 @@ OPERATIONS = {
       into(%wk, %again : {WIDE}, {WIDE}) ragged(%offsets : memref<?xi32>)""",
     "rope": rope("left", "right", f"{SLICE}>> into {SLICE}, offset: 64>>"),
     "rope_overlapping": rope("left", "middle", f"{SLICE}>> into {SLICE}, offset: 32>>"),
+    "rope_columns": rope("columns_left", "columns_right", f"{COLUMNS}>> into {COLUMNS}, offset: 32>>"),
+    "rope_columns_overlapping": rope("columns_left", "columns_middle", f"{COLUMNS}>> into {COLUMNS}, offset: 16>>"),
     "rope_append": f"""kvcache.rope_quantize_append sources(%left : {SLICE}>>) into(%wk : {WIDE})
       ragged(%offsets : memref<?xi32>) rope(%cos, %cos : memref<8x16xf32>, memref<8x16xf32>)
       rope_positions(%positions : memref<3xi32>) rotation(<>)""",
@@ -250,6 +276,12 @@ def main(folder, name, *lists):
         "turned": ("?x2x32xbf16", np.ones((3, 2, 32), np.uint16)),
         "tables": ("?x16xf32", np.ones((8, 16), np.float32)),
         "short": ("?x16xf32", np.ones((7, 16), np.float32)),
+        "columns": ("2x3x64xbf16", np.ones((2, 3, 64), np.uint16)),
+        "shift": ("1xi64", np.zeros(1, np.int64)),
+        "row_count": ("1xi64", np.array([3], np.int64)),
+        "raw": ("4096xi8", np.ones(4096, np.uint8)),
+        "padded_out": ("?x?x2x32xbf16", np.ones((3, 3, 2, 32), np.uint16)),
+        "gathered": ("?x?x2x32xbf16", np.ones((2, 3, 2, 32), np.uint16)),
         "weight": ("32xf32", np.ones(32, np.float32)),
         "positions": ("3xi32", np.array([0, 7, 3], np.uint32)),
         "cos": ("8x16xf32", np.ones((8, 16), np.float32)),
@@ -262,11 +294,17 @@ def main(folder, name, *lists):
         "to": ("?xi64", np.array([9, 10, 11], np.int64)),
         "scale_to": ("?xi64", np.array([9, 10, 11], np.int64)),
     }
+    options = ["--instrument"]
     for given in lists:
+        if given == "--unchecked":
+            options = []
+            continue
         key, values = given.split("=")
         shape, array = arrays[key]
-        arrays[key] = shape, np.array(json.loads(values), array.dtype)
-    run_arrays(pathlib.Path(folder) / "inputs.mlir", PROGRAM, arrays, "--instrument",
+        new = np.array(json.loads(values), array.dtype)
+        # A list without rows does not say how long they are.
+        arrays[key] = shape, new if new.size else np.zeros((0, *array.shape[1:]), array.dtype)
+    run_arrays(pathlib.Path(folder) / "inputs.mlir", PROGRAM, arrays, *options,
                operation=OPERATIONS[name])
 
 

@@ -43,7 +43,8 @@ def KVCache_GatherOp : KVCache_KernelOp<"gather"> {
       scales, of the cache's dtype.
     - `scales` is `[B, rows, H, G]` or `[T, H, G]` of f32, with as many rows as
       `out`; it and `global_scale` need a layout with scales.
-    - There are as many `sequences` as sequences of `out`.
+    - There are as many `sequences` as sequences of `out`. Without them `out` has
+      those of the collection; under `skip` it may have more, whose rows are 0.
 
     Example:
     ```mlir

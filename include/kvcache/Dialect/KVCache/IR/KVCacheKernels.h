@@ -33,6 +33,10 @@ struct WrittenPools {
   static WrittenPools of(Operation *op);
 };
 
+/// `i32` of workspace that `kvcache.copy_pages` and `kvcache.move_tokens` take
+/// for each pair, to find an order in.
+constexpr int64_t workspacePerPair = 4;
+
 } // namespace mlir::kvcache
 
 #define GET_OP_CLASSES

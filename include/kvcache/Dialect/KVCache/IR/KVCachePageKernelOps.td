@@ -187,8 +187,8 @@ def KVCache_CompactOp : KVCache_PageKernelOp<"compact"> {
     under `skip` it is none of the live pages, and its entry stays.
 
     **Constraints:**
-    - `tables` are one, `memref<B x M x i32>`, or, where the layout says `table =
-      own`, two; static sizes are those of the collection's.
+    - `tables` are one, `memref<B x M x i32>` as the collection's, or, where the layout
+      says `table = own`, two.
     - `workspace` is a `memref<? x i32>`.
 
     Example:
@@ -209,6 +209,12 @@ def KVCache_CompactOp : KVCache_PageKernelOp<"compact"> {
     `workspace` `(` $workspace `:` type($workspace) `)`
     (`tuning` `(` $tuning^ `)`)? attr-dict `:` qualified(type($collection))
   }];
+  let extraClassDeclaration = pageDeclarations # [{
+    /// `i32` of workspace for each block of the larger pool, in which pairs of
+    /// blocks are put into order too, and as many more, for counts.
+    static constexpr int64_t workspacePerBlock = 2 + workspacePerPair;
+    static constexpr int64_t workspaceMore = 64;
+  }];
 }
 
 def KVCache_ConvertLayoutOp : KVCache_KernelOpBase<"convert_layout"> {
@@ -228,7 +234,7 @@ def KVCache_ConvertLayoutOp : KVCache_KernelOpBase<"convert_layout"> {
       the same scale dtype and granularity and rope, where they have any.
     - Where scales have block ids of their own in the source, they do in the
       target.
-    - Where the layers of both are known, they are as many.
+    - Both have as many layers.
     - `layers` are distinct, at least 0 and, where the number of layers is known,
       less than it.
 

@@ -106,6 +106,7 @@ def KVCache_NumLayersOp : KVCache_Op<"num_layers", [
   let arguments = (ins KVCache_CollectionType:$source);
   let results = (outs Index:$layers);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source))";
+  let hasFolder = 1;
 }
 
 def KVCache_PagePitchOp : KVCache_Op<"page_pitch", [

@@ -95,10 +95,11 @@ def InstrumentPass : Pass<"kvcache-instrument", "::mlir::ModuleOp"> {
 
     Kernel operations are marked, so that `kvcache-expand-kernels` checks what they
     are given and the kernels that it makes of them. The host compares addresses:
-    elements are aligned, what is written overlaps no other operand, and two
-    targets are not one. Kernels that come before the operation's own make sure
-    that offsets do not descend and end with the rows that there are, that new
-    lengths fit the rows of a sequence, that the table has the columns that
+    they are multiples of what the kernels rely on, what is written overlaps no
+    other operand, and two targets are not one. Kernels that come before the
+    operation's own make sure that offsets do not descend and end with the rows
+    that there are (those of `kvcache.gather` begin with 0), that new lengths fit
+    the rows of a sequence, that the table has the columns that
     `max_cache_length` and the lengths need, that pairs said to be `disjoint` are,
     and before those that append that every row has a place (sequences and pages
     against the table, blocks against their pool) and that no two rows have the

@@ -41,6 +41,8 @@ private:
   /// The workspace: the new block of each block, the old block of each new one,
   /// the order's columns, the number of live pages, and the counts of warps.
   enum Part { newBlock, oldBlock, order, counts = order + PairOrder::columns };
+  static_assert(counts == CompactOp::workspacePerBlock &&
+                1 + countingThreads / warp <= CompactOp::workspaceMore);
   /// A kernel with what all of them need.
   struct Kernel {
     KernelBuilder builder;

@@ -7,6 +7,8 @@
 #include "ExpandKernels.h"
 
 #include "../Instrument.h"
+#include "AlignmentChecks.h"
+#include "CollectionChecks.h"
 #include "KernelBuilder.h"
 #include "KernelChecks.h"
 #include "SizeChecks.h"
@@ -96,6 +98,7 @@ struct ExpandKernelsPass
           " first");
       return signalPassFailure();
     }
+    CollectionChecks collections;
     for (Operation *op : ops) {
       if (op->getParentOfType<gpu::GPUModuleOp>() ||
           op->getParentOfType<gpu::LaunchOp>()) {
@@ -104,13 +107,18 @@ struct ExpandKernelsPass
       }
       if (failed(checkTwice(op)))
         return signalPassFailure();
+      collections.emit(op);
       emitSizeChecks(op);
-      if (op->hasAttr(instrumentAttrName)) {
+      Operation *last = op->getPrevNode();
+      bool instrument = op->hasAttr(instrumentAttrName);
+      if (instrument) {
         emitInputChecks(op, tuning({128, 1, 0}));
         emitRowChecks(op, tuning({128, 1, 0}));
       }
       if (failed(expand(op)))
         return signalPassFailure();
+      if (instrument)
+        emitAlignmentChecks(op, last);
       op->erase();
     }
   }

@@ -165,7 +165,8 @@ public:
         builder(host, op, tuning.threads, /*blocksPerSM=*/0, tuning.maxBlocks),
         b(builder.body()) {}
 
-  void checkOffsets(Value offsets, Value rows);
+  /// With `fromZero` no row lies before the first offset.
+  void checkOffsets(Value offsets, Value rows, bool fromZero);
   void checkLengths(Value lengths, Value rows);
   void checkColumns(Value cache);
   void checkCacheLengths(Value cache);
@@ -191,12 +192,18 @@ private:
   ImplicitLocOpBuilder &b;
 };
 
-void ListCheck::checkOffsets(Value offsets, Value rows) {
+void ListCheck::checkOffsets(Value offsets, Value rows, bool fromZero) {
   Arith arith(b);
   Value entries = sizeOf(host, offsets, 0), list = builder.takeList(offsets);
   Value count = builder.take(entries), all = builder.take(rows);
   launchThreads(host, builder, entries, tuning.threads, [&](Value place) {
     Value mine = entry(list, place), next = arith.add(place, 1);
+    if (fromZero) {
+      Value zero = arith.index(0);
+      stopIf(arith.both(arith.equal(place, zero), greater(mine, zero)),
+             "offset %llu is %llu, but offsets ascend from 0",
+             ValueRange{place, mine});
+    }
     stopIf(greater(mine, all), "offset %llu is %llu, but there are %llu rows",
            ValueRange{place, mine, all});
     emitIf(b, arith.less(next, count), [&] {
@@ -284,25 +291,6 @@ void checkTargets(ImplicitLocOpBuilder &host, Operation *op,
   emitAssert(host, differ, text, text, {first, second});
 }
 
-/// Asserts on the host that elements of the operation's memrefs lie where such
-/// elements may: kernels choose by address among wider accesses only.
-void checkAlignment(ImplicitLocOpBuilder &host, Operation *op) {
-  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
-    auto type = dyn_cast<MemRefType>(operand.getType());
-    int64_t bytes = type ? type.getElementTypeBitWidth() / 8 : 0;
-    if (bytes < 2)
-      continue;
-    Value address = memref::ExtractAlignedPointerAsIndexOp::create(
-        host, HostTensor(host, operand).base);
-    Arith arith(host);
-    std::string text = reportedName(op) + " expected operand " +
-                       std::to_string(number) + " at a multiple of " +
-                       std::to_string(bytes) + " bytes";
-    emitAssert(host, arith.equal(arith.rem(address, bytes), arith.index(0)),
-               locationText(op->getLoc()) + ": " + text, text, {address});
-  }
-}
-
 /// Asserts on the host that the table has the positions of a window; where its
 /// type says how many these are, it is checked as the operation is expanded.
 void checkWindow(ImplicitLocOpBuilder &host, PagedAttentionOp op) {
@@ -331,7 +319,6 @@ void checkWindow(ImplicitLocOpBuilder &host, PagedAttentionOp op) {
 
 void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
-  checkAlignment(host, op);
   emitOverlapChecks(op);
   TypeSwitch<Operation *>(op)
       .Case<AppendOp, AppendScalesOp, QuantizeAppendOp, RopeQuantizeAppendOp>(
@@ -366,9 +353,10 @@ void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
     if (needsTables && isa<CacheType>(operand.getType()))
       tables(operand);
 
-  auto offsets = [&](Value list, Value tensor) {
+  auto offsets = [&](Value list, Value tensor, bool fromZero = false) {
     if (list)
-      ListCheck(op, tuning).checkOffsets(list, sizeOf(host, tensor, 0));
+      ListCheck(op, tuning)
+          .checkOffsets(list, sizeOf(host, tensor, 0), fromZero);
   };
   auto rows = [&](auto op, Value tensor) {
     if (op.getForm() == RowForm::ragged)
@@ -389,7 +377,10 @@ void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
         tables(GetKeyCacheOp::create(host, op.getCollection(),
                                      Arith(host).index(0)));
       })
-      .Case([&](GatherOp op) { offsets(op.getOffsets(), op.getOut()); })
+      // It writes every row.
+      .Case([&](GatherOp op) {
+        offsets(op.getOffsets(), op.getOut(), /*fromZero=*/true);
+      })
       .Case([&](PagedAttentionOp op) {
         checkWindow(host, op);
         offsets(op.getRowOffsets(), op.getQ());

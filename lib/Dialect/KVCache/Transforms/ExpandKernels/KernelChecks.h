@@ -42,10 +42,10 @@ private:
   Value memory;
 };
 
-/// Emits checks before `op`, which `kvcache-instrument` has marked: of
-/// addresses on the host, of memory that overlaps and of targets that are one,
-/// and kernels that look at lists on the device, offsets and lengths against
-/// the rows there are, and the sequences against the table's columns.
+/// Emits checks before `op`, which `kvcache-instrument` has marked: of memory
+/// that overlaps and of targets that are one, on the host, and kernels that
+/// look at lists on the device, offsets and lengths against the rows there are,
+/// and the sequences against the table's columns.
 void emitInputChecks(Operation *op, Tuning tuning);
 
 /// Emits kernels, before `op`, where it appends, that check that each row has a

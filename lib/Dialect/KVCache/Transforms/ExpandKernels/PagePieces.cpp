@@ -29,9 +29,7 @@ static constexpr int64_t maxBytes = 16;
 Value PageScope::countLayers(ImplicitLocOpBuilder &host) const {
   if (layers)
     return arith::ConstantIndexOp::create(host, layers->size());
-  if (std::optional<int64_t> known = getKnownTables(source).layers)
-    return arith::ConstantIndexOp::create(host, *known);
-  return NumLayersOp::create(host, source);
+  return host.createOrFold<NumLayersOp>(source);
 }
 
 PageKernel::PageKernel(KernelBuilder &builder, const PageScope &scope)

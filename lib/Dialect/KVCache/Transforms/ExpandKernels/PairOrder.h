@@ -27,6 +27,7 @@ namespace mlir::kvcache {
 class PairOrder {
 public:
   enum Column { parent, child, sibling, start, columns };
+  static_assert(columns == workspacePerPair);
   /// What `child` is without one, or where the pair does nothing; the other
   /// columns know `none` only.
   static constexpr int64_t none = -1, idle = -2;

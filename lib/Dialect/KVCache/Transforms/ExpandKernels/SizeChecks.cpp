@@ -86,8 +86,9 @@ private:
   /// Tensors of rows to append have the same leading sizes, and the lists of
   /// the form fit these.
   template <typename Op> void appended(Op op, ValueRange tensors);
-  /// Rows that turn have a position each, and the tables as many.
-  void turned(Value cos, Value sin);
+  /// The tables by which `rows` rows turn have as many rows as one another, and
+  /// one at least: rows that go nowhere are turned by that of position 0.
+  void turned(Value rows, Value cos, Value sin);
   template <typename Op> void scored(Op op, ValueRange results);
 
   void layers(Value collection, std::optional<ArrayRef<int64_t>> layers);
@@ -177,31 +178,41 @@ void SizeChecks::check(RopeQuantizeAppendOp op) {
   appended(op, op.getSources());
   sameRows("rope_positions", op.getRopePositions(), "sources",
            op.getSources().front(), op.getLeadingRank());
-  turned(op.getCos(), op.getSin());
+  Value rows = size(op.getSources().front());
+  if (op.getLeadingRank() == 2)
+    rows = arith.mul(rows, size(op.getSources().front(), 1));
+  turned(rows, op.getCos(), op.getSin());
 }
 
 void SizeChecks::check(GatherOp op) {
-  // Where all sequences are gathered, the policy says what becomes of more of
-  // them than there are.
-  if (Value sequences = op.getSequences()) {
-    if (op.isRagged())
-      same(size(op.getOffsets()), arith.add(size(sequences), 1),
-           "one more of 'offsets' than 'sequences'");
-    else
-      same(size(op.getOut()), size(sequences),
-           "as many sequences in 'out' as 'sequences'");
-  }
+  // Where all sequences are gathered, more of them than there are is out of
+  // range, which `skip` allows.
+  Value sequences = op.getSequences();
+  Value count = sequences ? size(sequences) : batch(op.getSource());
+  StringRef name = sequences ? "'sequences'" : "sequences (B)";
+  bool more = !sequences && op.getPolicy() == OutOfRange::skip;
+  Predicate predicate = more ? Predicate::uge : Predicate::eq;
+  if (op.isRagged())
+    require(size(op.getOffsets()), predicate, arith.add(count, 1),
+            Twine(more ? "at least " : "") + "one more of 'offsets' than " +
+                name);
+  else
+    require(size(op.getOut()), predicate, count,
+            Twine(more ? "at least " : "") + "as many sequences in 'out' as " +
+                name);
   sameRows("scales", op.getScales(), "out", op.getOut(), op.getLeadingRank());
 }
 
-void SizeChecks::turned(Value cos, Value sin) {
+void SizeChecks::turned(Value rows, Value cos, Value sin) {
   sameRows("sin", sin, "cos", cos);
+  require(size(cos), Predicate::uge, arith.minimum(rows, arith.index(1)),
+          "a row of 'cos' and 'sin' at least, where rows turn");
 }
 
 void SizeChecks::check(RopeOp op) {
   sameRows("out", op.getOut(), "x", op.getX());
   sameRows("positions", op.getPositions(), "x", op.getX());
-  turned(op.getCos(), op.getSin());
+  turned(size(op.getX()), op.getCos(), op.getSin());
 }
 
 void SizeChecks::check(RMSNormOp op) {
@@ -247,7 +258,7 @@ void SizeChecks::check(CopyPagesOp op) {
   layers(op.getCollection(), op.getLayers());
   if (op.getWorkspace())
     for (Value list : op.getPairs())
-      workspace(op.getWorkspace(), size(list), 4, 0, "pair");
+      workspace(op.getWorkspace(), size(list), workspacePerPair, 0, "pair");
 }
 
 void SizeChecks::check(MoveTokensOp op) {
@@ -256,7 +267,7 @@ void SizeChecks::check(MoveTokensOp op) {
        llvm::zip_equal(op.getSources(), op.getDestinations())) {
     same(size(source), size(target), "as many 'destinations' as 'sources'");
     if (op.getWorkspace())
-      workspace(op.getWorkspace(), size(source), 4, 0, "pair");
+      workspace(op.getWorkspace(), size(source), workspacePerPair, 0, "pair");
   }
 }
 
@@ -269,7 +280,8 @@ void SizeChecks::check(CompactOp op) {
          "'tables' of as many columns as the collection's");
   }
   for (Pool pool : poolsOf(collection))
-    workspace(op.getWorkspace(), blocks(collection, pool), 6, 64, "block");
+    workspace(op.getWorkspace(), blocks(collection, pool),
+              CompactOp::workspacePerBlock, CompactOp::workspaceMore, "block");
 }
 
 void SizeChecks::check(ConvertLayoutOp op) {
