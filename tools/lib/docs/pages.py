@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The site's Markdown: docs/ as it is, and what is made from definitions and tests."""
-import ast
 import json
 import pathlib
 import re
 import shutil
 import subprocess
+
+import errors
 
 TITLES = (
     ("getting-started", "Getting started"), ("api", "The original API and the IR"),
@@ -28,8 +29,7 @@ REFERENCE = (
       for file in ("Dialect/KVCache/Transforms", "Conversion", "Pipelines")]))
 
 
-class Failed(Exception):
-    pass
+Failed = errors.Failed
 
 
 def tablegen():
@@ -79,100 +79,6 @@ def generated(root, tool, arguments, file):
                    for k, part in enumerate(parts))
 
 
-def tested_errors(root):
-    """Every message of verifiers and passes that a test asks for, by what reports it."""
-    found = {}
-    for file in sorted(root.glob("test/**/*.mlir")):
-        for message in re.findall(r"expected-error(?:-re)? ?(?:@[^ {]*)? ?\{\{(.*?)\}\}\s*$",
-                                  file.read_text(), re.M):
-            match = re.match(r"'(kvcache\.\w+|gpu\.\w+|llvm\.\w+)' op (.*)", message)
-            name, text = match.groups() if match else ("In general", message)
-            found.setdefault(name, {}).setdefault(text, file.relative_to(root))
-    if len(found) < 10:
-        raise Failed(f"only {len(found)} operations with errors found in the tests")
-    return found
-
-
-def text_of(node):
-    """A string of Python's syntax, with … for what is put in; None for another node."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(text_of(part) or "…" for part in node.values)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return (text_of(node.left) or "…") + (text_of(node.right) or "…")
-    if isinstance(node, ast.IfExp):
-        return text_of(node.body)
-    return None
-
-
-def python_errors(root):
-    """What the package raises, by exception."""
-    found = {}
-    for file in sorted(root.glob("python/kvcache/**/*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            call = node.exc if isinstance(node, ast.Raise) else None
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
-                text = text_of(call.args[0])
-                if text and text.strip("…"):
-                    found.setdefault(call.func.id, {}).setdefault(text, file.relative_to(root))
-    return found
-
-
-def call_text(source, begin):
-    """The literals of a call whose arguments begin there, with … for what is between."""
-    depth, text = 1, ""
-    for literal, other in re.findall(r'"((?:[^"\\]|\\.)*)"|([^"])', source[begin:], re.S):
-        if not other:
-            text += literal
-            continue
-        depth += (other == "(") - (other == ")")
-        if depth == 0:
-            break
-        if not other.isspace() and other != "+" and not text.endswith("…"):
-            text += "…"
-    return text.replace("\\\n", "").replace("\\n", " ").replace('\\"', '"')
-
-
-def source_errors(root, pattern, *files):
-    """Texts of calls that begin with `pattern`, in sources."""
-    found = {}
-    for file in sorted({file for glob in files for file in root.glob(glob)}):
-        source = file.read_text()
-        for match in re.finditer(pattern, source):
-            text = call_text(source, match.end())
-            if len(text.strip("… ")) > 8:
-                found.setdefault(text, file.relative_to(root))
-    return found
-
-
-def errors(root):
-    """The page of all messages."""
-    sections = [("Programs", "Every message of verifiers and passes that a test asks for, and the "
-                 "test, which has a program with that mistake. Numbers and names are the test's.",
-                 tested_errors(root)),
-                ("Python", "What the package raises, and where; … stands for names and numbers.",
-                 python_errors(root)),
-                ("Running", "What the runtime, the simulator and the tools say.",
-                 {"Runtime": source_errors(root, r"Status::error\(", "lib/Runtime/*.cpp"),
-                  "Simulator": source_errors(root, r"Status::error\(", "lib/Simulator/*.cpp")}),
-                ("Building", "What CMake says.",
-                 {"CMake": source_errors(root, r"message\((?:FATAL|SEND)_ERROR\s+"
-                                         r"|set\(\w+_NOT_FOUND_MESSAGE\s+",
-                                         "CMakeLists.txt", "cmake/*", "lib/**/CMakeLists.txt",
-                                         "python/CMakeLists.txt", "test/**/CMakeLists.txt")})]
-    lines = ["# Errors", ""]
-    for title, prose, found in sections:
-        lines += [f"# {title}", "", prose, ""]
-        for name in sorted(found):
-            if not found[name]:
-                raise Failed(f"no errors of {name} found")
-            lines += [f"## {name}", ""]
-            lines += [f"- `` {text} ``<br>{file}" for text, file in sorted(found[name].items())]
-            lines.append("")
-    return "\n".join(lines)
-
-
 def site_links(text, prefix=""):
     """Links to sources become their paths: the site has no sources."""
     def replace(match):
@@ -216,7 +122,7 @@ def write(root, folder):
         if len(parts) > 1:
             text = f"# {title}\n\n" + text
         (folder / f"pages/reference/{name}.md").write_text(text)
-    (folder / "pages/reference/errors.md").write_text(errors(root))
+    (folder / "pages/reference/errors.md").write_text(errors.page(root))
     nav = [{"kvcache": "index.md"}]
     nav += [{title: f"{name}.md"} for name, title in TITLES]
     nav.append({"Reference": [{title: f"reference/{name}.md"} for name, title in
