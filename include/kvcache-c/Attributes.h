@@ -82,6 +82,7 @@ mlirKVCacheTuningAttrGet(MlirContext context, MlirKVCacheTuning tuning);
 /// The parameters of a `#kvcache.tuning`.
 MLIR_CAPI_EXPORTED MlirKVCacheTuning
 mlirKVCacheTuningAttrGetParameters(MlirAttribute attribute);
+/// The id of the attribute `#kvcache.tuning`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheTuningAttrGetTypeID(void);
 
 /* #kvcache.quantization ---------------------------------------------------- */
@@ -134,6 +135,7 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirKVCacheQuantizationAttrGet(
 /// The parameters of a `#kvcache.quantization`.
 MLIR_CAPI_EXPORTED MlirKVCacheQuantization
 mlirKVCacheQuantizationAttrGetParameters(MlirAttribute attribute);
+/// The id of the attribute `#kvcache.quantization`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheQuantizationAttrGetTypeID(void);
 
 /* #kvcache.rotation -------------------------------------------------------- */
@@ -164,6 +166,7 @@ mlirKVCacheRotationAttrGet(MlirContext context, MlirKVCacheRotation rotation);
 /// The parameters of a `#kvcache.rotation`.
 MLIR_CAPI_EXPORTED MlirKVCacheRotation
 mlirKVCacheRotationAttrGetParameters(MlirAttribute attribute);
+/// The id of the attribute `#kvcache.rotation`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheRotationAttrGetTypeID(void);
 
 /* #kvcache.norm ------------------------------------------------------------ */
@@ -184,6 +187,7 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirKVCacheNormAttrGet(MlirContext context,
 /// The parameters of a `#kvcache.norm`.
 MLIR_CAPI_EXPORTED MlirKVCacheNorm
 mlirKVCacheNormAttrGetParameters(MlirAttribute attribute);
+/// The id of the attribute `#kvcache.norm`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheNormAttrGetTypeID(void);
 
 #ifdef __cplusplus

@@ -85,6 +85,7 @@ typedef struct MlirKVCacheCompiled {
 /// `<function>.h` (docs/launch-record.md).
 MLIR_CAPI_EXPORTED MlirKVCacheCompiled
 mlirKVCacheCompile(MlirModule module, const MlirKVCacheToPTXOptions *options);
+/// Whether compilation failed.
 static inline bool mlirKVCacheCompiledIsNull(MlirKVCacheCompiled compiled) {
   return !compiled.ptr;
 }
@@ -94,9 +95,10 @@ mlirKVCacheCompiledDestroy(MlirKVCacheCompiled compiled);
 /// Files; names and contents live as long as `compiled`.
 MLIR_CAPI_EXPORTED intptr_t
 mlirKVCacheCompiledGetNumFiles(MlirKVCacheCompiled compiled);
-/// Empty where there is no such file.
+/// The name of a file, by its number; empty where there is no such file.
 MLIR_CAPI_EXPORTED MlirStringRef
 mlirKVCacheCompiledGetName(MlirKVCacheCompiled compiled, intptr_t file);
+/// What is in a file, by its number; empty where there is no such file.
 MLIR_CAPI_EXPORTED MlirStringRef
 mlirKVCacheCompiledGetContent(MlirKVCacheCompiled compiled, intptr_t file);
 /// The content of the file called `name`; a null string where there is none.

@@ -127,6 +127,7 @@ MLIR_CAPI_EXPORTED bool mlirAttributeIsAKVCacheLayout(MlirAttribute attribute);
 /// the layout is not a valid one.
 MLIR_CAPI_EXPORTED MlirAttribute
 mlirKVCacheLayoutAttrGet(MlirContext context, const MlirKVCacheLayout *layout);
+/// The id of the attribute `#kvcache.layout`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheLayoutAttrGetTypeID(void);
 /// The parameters of a layout attribute; all zero for another attribute.
 MLIR_CAPI_EXPORTED MlirKVCacheLayout
@@ -134,25 +135,37 @@ mlirKVCacheLayoutAttrGetParameters(MlirAttribute layout);
 
 /* Types -------------------------------------------------------------------- */
 
-/// Whether a type is the one of the dialect that the name says.
+/// Whether a type is a `!kvcache.collection`.
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheCollection(MlirType type);
+/// Whether a type is a `!kvcache.cache`.
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheCache(MlirType type);
+/// Whether a type is a `!kvcache.mha_operand`.
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheMHAOperand(MlirType type);
+/// Whether a type is a `!kvcache.scales_mha_operand`.
 MLIR_CAPI_EXPORTED bool mlirTypeIsAKVCacheScalesMHAOperand(MlirType type);
 
-/// Types of caches of a layout; null where `layout` is none.
+/// The type `!kvcache.collection` of a layout; null where `layout` is none.
 MLIR_CAPI_EXPORTED MlirType mlirKVCacheCollectionTypeGet(MlirAttribute layout);
+/// The type `!kvcache.cache` of a side of a layout; null where `layout` is
+/// none.
 MLIR_CAPI_EXPORTED MlirType mlirKVCacheCacheTypeGet(MlirKVCacheSide side,
                                                     MlirAttribute layout);
+/// The type `!kvcache.mha_operand` of a side of a layout; null where `layout`
+/// is none.
 MLIR_CAPI_EXPORTED MlirType mlirKVCacheMHAOperandTypeGet(MlirKVCacheSide side,
                                                          MlirAttribute layout);
+/// The type `!kvcache.scales_mha_operand` of a side of a layout; null where
+/// `layout` is none.
 MLIR_CAPI_EXPORTED MlirType
 mlirKVCacheScalesMHAOperandTypeGet(MlirKVCacheSide side, MlirAttribute layout);
 
-/// Type ids, of the types in the same order.
+/// The id of the type `!kvcache.collection`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheCollectionTypeGetTypeID(void);
+/// The id of the type `!kvcache.cache`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheCacheTypeGetTypeID(void);
+/// The id of the type `!kvcache.mha_operand`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheMHAOperandTypeGetTypeID(void);
+/// The id of the type `!kvcache.scales_mha_operand`.
 MLIR_CAPI_EXPORTED MlirTypeID mlirKVCacheScalesMHAOperandTypeGetTypeID(void);
 
 /// Of any of these types.

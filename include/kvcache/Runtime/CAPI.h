@@ -53,6 +53,7 @@ int kvcacheDeviceSynchronize(kvcacheDevice device);
 /// may read and write it too.
 int kvcacheMemAlloc(kvcacheDevice device, uint64_t bytes, int hostShared,
                     void **pointer);
+/// Frees memory of kvcacheMemAlloc once the work in the stream is done.
 int kvcacheMemFree(kvcacheDevice device, void *pointer, kvcacheStream stream);
 /// Between any two of device and host memory.
 int kvcacheMemCopy(kvcacheDevice device, void *dst, const void *src,
@@ -64,6 +65,7 @@ int kvcacheMemSet(kvcacheDevice device, void *dst, uint32_t value,
 /// is refused by the simulator, and counts as freed if it is given up later;
 /// what can only be read kernels may only read.
 int kvcacheHostRegister(kvcacheDevice device, void *pointer, uint64_t bytes);
+/// Takes that back; `pointer` is the one that was registered.
 int kvcacheHostUnregister(kvcacheDevice device, void *pointer);
 
 /// Bits of kvcacheHostAccess.
@@ -88,6 +90,7 @@ int kvcacheModuleUnload(kvcacheModule module);
 /// The same handle each time; it lives as long as the module.
 int kvcacheModuleGetKernel(kvcacheModule module, const char *name,
                            kvcacheKernel *kernel);
+/// Parameters of the kernel.
 int kvcacheKernelGetNumParams(kvcacheKernel kernel, size_t *numParams);
 /// Bytes of one parameter.
 int kvcacheKernelGetParamSize(kvcacheKernel kernel, size_t index,
@@ -112,16 +115,21 @@ int kvcacheLaunch(kvcacheKernel kernel, const kvcacheLaunchConfig *config,
 
 /* Streams and events ------------------------------------------------------- */
 
-/// Streams: work in order. Events: points in a stream.
+/// Makes a stream: work in order.
 int kvcacheStreamCreate(kvcacheDevice device, kvcacheStream *stream);
 /// Work in it still runs.
 int kvcacheStreamDestroy(kvcacheStream stream);
+/// Waits for the stream's work given so far.
 int kvcacheStreamSynchronize(kvcacheStream stream);
+/// Lets later work of the stream wait until the event is reached.
 int kvcacheStreamWaitEvent(kvcacheStream stream, kvcacheEvent event);
+/// Makes an event: a point in a stream.
 int kvcacheEventCreate(kvcacheDevice device, kvcacheEvent *event);
+/// What waits for it still does.
 int kvcacheEventDestroy(kvcacheEvent event);
+/// Puts the event behind the stream's work given so far.
 int kvcacheEventRecord(kvcacheEvent event, kvcacheStream stream);
-/// An event that was never recorded counts as reached.
+/// Waits for the event; one that was never recorded counts as reached.
 int kvcacheEventSynchronize(kvcacheEvent event);
 /// Time of the GPU between two points that are reached, as its driver measures
 /// it (about half a microsecond). An error on the simulator, which has none.
@@ -139,9 +147,9 @@ typedef enum {
   KVCACHE_JSON = 1
 } kvcacheFormat;
 
-/// How often something was found, and the reports: once per place, with a
-/// count.
+/// How often something was found.
 int kvcacheDeviceGetNumFindings(kvcacheDevice device, uint64_t *numFindings);
+/// The reports: once per place, with a count; `format` is a kvcacheFormat.
 int kvcacheDeviceGetReports(kvcacheDevice device, int format, char **text);
 /// Counters per kernel over all its launches; needs KVCACHE_SIM_COUNT=1. JSON:
 /// an array of objects with "kernel", "launches", "counters".

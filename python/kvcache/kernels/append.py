@@ -61,7 +61,14 @@ def append(layout: Layout, *, side: str = "both", form: str = "ragged",
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, key_rows=, value_rows=,
     [key_scales=, value_scales=], offsets= | new_lengths= | sequences=, positions= |
     slots=, [scale_slots=])`. Rows are `[T, H, D]`, `[B, S, H, D]` in the padded form,
-    scales `[…, H, G]`; lengths are those before. Nothing is given back."""
+    scales `[…, H, G]`; `lengths` `[B]` are those before, in tokens, `table` `[B, M]` has
+    block ids, `offsets` is `[B + 1]`, `new_lengths` `[B]`, `sequences`, `positions` and
+    `slots` (block times page size plus place in the page) `[T]`. Nothing is given back.
+
+    Raises ValueError for options that are none or need another layout. The call raises
+    ArgumentError for arrays of another dtype or shape, and for more tokens than the
+    table or the rows have; LaunchError where `policy` is "trap" and a row has no place.
+    Source: `kvcache.append` of the dialect."""
     from ..dialects import kvcache as kv
 
     if scales and not layout.scales:
@@ -78,8 +85,14 @@ def append(layout: Layout, *, side: str = "both", form: str = "ragged",
 
 def append_scales(layout: Layout, *, side: str = "both", form: str = "ragged",
                   policy: str = "assume") -> Program:
-    """Scales that were computed elsewhere. Call: as that of `append`, with
-    `key_scales=` and `value_scales=` only."""
+    """Scales that were computed elsewhere, into a layer of keys, values or both.
+
+    Call: as that of `append`, with `key_scales=` and `value_scales=` `[T, H, G]`,
+    `[B, S, H, G]` in the padded form, of the layout's scales, and no rows. Nothing is
+    given back.
+
+    Raises ValueError for a layout without scales, else as `append`, as does the call.
+    Source: `kvcache.append_scales` of the dialect."""
     from ..dialects import kvcache as kv
 
     if not layout.scales:
@@ -107,8 +120,13 @@ def quantize_append(layout: Layout, *, side: str = "both", form: str = "ragged",
     """Rows of `rows` (f32, f16, bf16), quantised into a layer. `contract`, `floor`,
     `floor_on`, `apply` are those of `#kvcache.quantization`.
 
-    Call: as that of `append`, with `key_rows=`, `value_rows=` and, with
-    `global_scale`, a number of that name."""
+    Call: as that of `append`, with `key_rows=`, `value_rows=` `[T, H, D]`, `[B, S, H, D]`
+    in the padded form, and, with `global_scale`, a number of that name, `[]` of f32.
+    Nothing is given back.
+
+    Raises ValueError for a layout without scales and options that are none, else as
+    `append`, as does the call. Source: `kvcache.quantize_append` of the dialect, and
+    `#kvcache.quantization` for how scales follow from rows."""
     from ..dialects import kvcache as kv
 
     a = _Append("quantize_append", layout, side, form, policy, True)
@@ -137,8 +155,13 @@ def rope_quantize_append(layout: Layout, *, side: str = "key", form: str = "ragg
     normalised with `weight`. Rows turn by the position where they go or, with
     `positions` and in the slots form, by `rope_positions`.
 
-    Call: as that of `append`, with `key_rows=`, `cos=`, `sin=` `[N, columns]`,
-    `[weight=]`, `[rope_positions=]`, `[global_scale=]`."""
+    Call: as that of `append`, with `key_rows=` `[T, H, D]`, `[B, S, H, D]` in the padded
+    form, `cos=`, `sin=` `[N, columns]` for positions 0 to N - 1, `[weight=]`
+    `[norm_size]`, `[rope_positions=]` `[T]` (`[B, S]`), `[global_scale=]` `[]`. Nothing
+    is given back.
+
+    Raises as `append` does, as does the call. Source: `kvcache.rope_quantize_append` of
+    the dialect."""
     from ..dialects import kvcache as kv
 
     tail = layout.rope[1] if layout.rope else 0

@@ -57,8 +57,14 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, offsets=,
     [sinks=], [out=], [lse=], [scratch=], [global_scale=])` with queries
     `[T, query_heads, D]`, of which `offsets` `[B + 1]` says whose they are, and lengths
-    without the new tokens. Gives `out`, like the queries, with `lse` also the logarithm of the sum, `[T,
-    query_heads]`."""
+    `[B]`, in tokens, without the new ones. Gives `out`, like the queries, with `lse` also the
+    natural logarithm of the sum of exponentials, `[T, query_heads]` of f32. `scratch` is
+    `query_heads * (D + 2) * parts` f32 a query.
+
+    Raises ValueError for options that are none and layouts that it does not take. The
+    call raises ArgumentError for arrays of another dtype or shape, offsets that descend
+    and more tokens than the table has; LaunchError where `policy` is "trap" and a page
+    does not exist. Source: `kvcache.paged_attention` of the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("paged_attention", layout)
@@ -90,7 +96,11 @@ def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
     [slots=, [scale_slots=]], [q_scales=], [out=], [lse=], [scratch=],
     [global_scale=])` with queries `[T, query_heads, D]`, slots `[T, K]`, `q_scales`
     `[T, query_heads]`. Gives `out`
-    `[T, query_heads, value_size]`, with `lse` also that, `[T, query_heads]`."""
+    `[T, query_heads, value_size]`, with `lse` also that, `[T, query_heads]` of f32.
+    `scratch` is `query_heads * (value_size + 2) * parts` f32 a query.
+
+    Raises as `paged_attention` does, as does the call. Source: `kvcache.mla_decode` of
+    the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("mla_decode", layout)

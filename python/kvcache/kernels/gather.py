@@ -18,7 +18,14 @@ def gather(layout: Layout, *, side: str = "key", out: str = "f32", ragged: bool 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, [sequences=],
     [offsets=], [rows=], [out=], [out_scales=], [global_scale=])`. Gives `out`, `[B,
     rows, H, D]` (`[rows, H, D]` with `ragged`); `rows` is the longest length (the last
-    offset) unless said otherwise. With `out_scales` also the scales, `[…, H, G]`."""
+    offset) unless said otherwise. With `out_scales` also the scales, `[…, H, G]` of f32.
+    `lengths` is `[B]`, in tokens, `table` `[B, M]`, `sequences` `[S]`, whose number is
+    then B of `out`, and `offsets` `[B + 1]`.
+
+    Raises ValueError for options that are none or need another layout. The call raises
+    ArgumentError for arrays of another dtype or shape, and for more tokens than the
+    table has; LaunchError where `policy` is "trap" and something is out of range.
+    Source: `kvcache.gather` of the dialect."""
     choice("side", side, ("key", "value"))
     if out_scales and not layout.scales:
         raise ValueError("expected a layout with scales for out_scales, got one without")

@@ -35,10 +35,14 @@ def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
     """Scores of all keys for the queries of new tokens, which are in the cache already.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, weights=,
-    offsets=, [columns=], [scores=], [global_scale=])` with queries `[T, query_heads, D]` of
-    f8E4M3FN,
-    weights `[T, query_heads]`. Gives `scores` `[T, columns]`; `columns` is the greatest
-    number of keys of a sequence unless said otherwise."""
+    offsets=, [columns=], [scores=], [global_scale=])` with queries `[T, query_heads, D]`
+    of f8E4M3FN, weights `[T, query_heads]` of f32. Gives `scores` `[T, columns]`; `columns` is the greatest
+    number of keys of a sequence unless said otherwise.
+
+    Raises ValueError for options that are none and layouts that it does not take. The
+    call raises ArgumentError for arrays of another dtype or shape, offsets that descend
+    and more tokens than the table has; LaunchError where `policy` is "trap" and a page
+    does not exist. Source: `kvcache.indexer_scores` of the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("indexer_scores", layout)
@@ -59,9 +63,11 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
     the keys of a row.
 
     Call: as that of `indexer_scores`, with `[indices=]`, `[values=]`, `[scores=]`,
-    `[scratch=]`, `[global_scale=]`. Gives `indices` `[T, k]`, with `values` also their scores,
-    `[T, k]`,
-    with `scores` also all scores, `[T, columns]`."""
+    `[scratch=]` `[T, parts, 2 k]`, `[global_scale=]`. Gives `indices` `[T, k]`, with
+    `values` also their scores, `[T, k]`, with `scores` also all scores, `[T, columns]`.
+
+    Raises as `indexer_scores` does, as does the call. Source: `kvcache.indexer_topk` of
+    the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("indexer_topk", layout)
@@ -96,7 +102,10 @@ def topk(*, k: int, values: bool = False) -> Program:
 
     Call: `kernel(scores=, live=, [indices=], [values=])` with scores `[T, N]` of f32 and
     `live` `[T]`, how many of a row count. Gives `indices` `[T, k]`, with `values` also
-    the scores, `[T, k]`."""
+    the scores, `[T, k]`.
+
+    Raises ValueError for a `k` that is no positive integer; the call ArgumentError for
+    arrays of another dtype or shape. Source: `kvcache.topk` of the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("topk")
@@ -120,7 +129,12 @@ def remap_indices(layout: Layout, *, k: int, slots: str = "i64", ragged: bool = 
 
     Call: `kernel(pool, lengths=, table=, [scales_table=], indices=, [offsets=],
     [slots=], [scale_slots=])` with indices `[B, k]`, with `ragged` `[T, k]`. Gives
-    `slots`, with `scale_slots` also those of the scales' pool, both like the indices."""
+    `slots`, with `scale_slots` also those of the scales' pool, both like the indices; a
+    slot is block times page size plus place in the page.
+
+    Raises ValueError for options that are none or need another layout. The call raises
+    ArgumentError for arrays of another dtype or shape; LaunchError where `policy` is
+    "trap" and a page does not exist. Source: `kvcache.remap_indices` of the dialect."""
     from ..dialects import kvcache as kv
 
     choice("slots", slots, ("i32", "i64"))

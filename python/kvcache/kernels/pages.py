@@ -38,8 +38,13 @@ def copy_pages(layout: Layout, *, disjoint: bool = False,
                layers: Optional[Sequence[int]] = None, policy: str = "assume") -> Program:
     """Pages to pages of the same pools, all at once, in all layers or in `layers`.
 
-    Call: `k(pool, pairs=[(from, to), …], [scales_pairs=], [scratch=])`; `scratch` is
-    four `i32` a pair. With `disjoint`, a promise, it is not needed."""
+    Call: `k(pool, pairs=[(from, to), …], [scales_pairs=], [scratch=])`; pairs are
+    `[N, 2]` block ids, `scratch` is four `i32` a pair. With `disjoint`, a promise, it is
+    not needed. Nothing is given back.
+
+    Raises ValueError for layers that are none. The call raises ArgumentError for arrays
+    of another dtype or shape; LaunchError where `policy` is "trap" and a block does not
+    exist. Source: `kvcache.copy_pages` of the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("copy_pages", layout)
@@ -55,7 +60,11 @@ def move_tokens(layout: Layout, *, disjoint: bool = False,
     page size plus place in the page.
 
     Call: `k(pool, sources=[…], destinations=[…], [scales_sources=,
-    scales_destinations=], [scratch=])`; `scratch` as that of `copy_pages`."""
+    scales_destinations=], [scratch=])`; sources and destinations are `[N]`, `scratch` as
+    that of `copy_pages`. Nothing is given back.
+
+    Raises as `copy_pages` does, as does the call. Source: `kvcache.move_tokens` of the
+    dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("move_tokens", layout)
@@ -68,7 +77,13 @@ def move_tokens(layout: Layout, *, disjoint: bool = False,
 
 def clear_pages(layout: Layout, *, layers: Optional[Sequence[int]] = None,
                 policy: str = "assume") -> Program:
-    """Zeros into pages. Call: `k(pool, pages=[…], [scales_pages=])`."""
+    """Zeros into pages, in all layers or in `layers`.
+
+    Call: `k(pool, pages=[…], [scales_pages=])`; pages are `[N]` block ids. Nothing is
+    given back.
+
+    Raises as `copy_pages` does, as does the call. Source: `kvcache.clear_pages` of the
+    dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("clear_pages", layout)
@@ -83,7 +98,13 @@ def compact(layout: Layout, *, policy: str = "assume") -> Program:
 
     Call: `k(pool, lengths=, table=, [scales_table=], [new_table=], [new_scales_table=],
     [scratch=])`; `scratch` is 6 `i32` for each block of the larger pool, and 64 more.
-    Gives the new table, like the old one, and that of scales where they have one."""
+    Gives the new table, like the old one, `[B, M]`, and that of scales where they have
+    one.
+
+    Raises ValueError for a policy that is none. The call raises ArgumentError for arrays
+    of another dtype or shape, and for more tokens than the table has; LaunchError where
+    `policy` is "trap" and a page does not exist. Source: `kvcache.compact` of the
+    dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("compact", layout)
@@ -107,7 +128,12 @@ def convert_layout(layout: Layout, *, target: Layout, layers: Optional[Sequence[
                    policy: str = "assume") -> Program:
     """Pages into the blocks of the same numbers of a pool of another layout, `target`.
 
-    Call: `k(pool, target=)` with that pool."""
+    Call: `k(pool, target=)` with that pool; its `blocks` are `[NB, sides, L, …]` of as
+    many pages and layers as those of `pool`. Nothing is given back.
+
+    Raises ValueError for a target that is no layout of the same elements. The call raises
+    ArgumentError for a pool of another layout and, unless `policy` is "skip", for a
+    target of fewer pages. Source: `kvcache.convert_layout` of the dialect."""
     from ..dialects import kvcache as kv
 
     if not isinstance(target, Layout):

@@ -23,7 +23,11 @@ def rope(*, heads: int, head_size: int, dtype: str = "bf16", out: Optional[str] 
     """Rotary embedding of rows `[T, heads, head_size]`.
 
     Call: `k(x=, positions=, cos=, sin=, [out=])` with tables `[N, columns]`, by
-    default of half a head. Gives `out`."""
+    default of half a head, and positions `[T]`. Gives `out`, like `x`.
+
+    Raises ValueError for options that are none; the call ArgumentError for arrays of
+    another dtype or shape, and LaunchError where `policy` is "trap" and a position is
+    past the tables. Source: `kvcache.rope` of the dialect."""
     from ..dialects import kvcache as kv
 
     columns = count("head_size", head_size) // 2 if columns is None else columns
@@ -44,7 +48,10 @@ def rms_norm(*, heads: int, head_size: int, dtype: str = "bf16", out: Optional[s
     """RMS norm of the first `norm_size` elements (all by default) of each head of rows
     `[T, heads, head_size]`.
 
-    Call: `k(x=, weight=, [out=])`. Gives `out`."""
+    Call: `k(x=, weight=, [out=])` with weight `[norm_size]`. Gives `out`, like `x`.
+
+    Raises ValueError for options that are none; the call ArgumentError for arrays of
+    another dtype or shape. Source: `kvcache.rms_norm` of the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("rms_norm")

@@ -56,6 +56,25 @@ def test_every_public_symbol_is_documented():
     assert len(operations) > 50
     missing = [one.OPERATION_NAME for one in operations if not inspect.getdoc(one)]
     assert not missing, missing
+    functions = {name: getattr(kv, name, None) or getattr(kv, f"{name}_") for name in
+                 (one.OPERATION_NAME.partition(".")[2] for one in operations)}
+    missing = [name for name, value in functions.items() if not inspect.getdoc(value)]
+    assert not missing, missing
+    assert inspect.getdoc(kv.gather) == inspect.getdoc(kv.GatherOp)
+
+
+def test_kernels_say_shapes_errors_and_sources():
+    for name, make in kvcache.kernels.KERNELS.items():
+        text = inspect.getdoc(make)
+        for part in (r"`\[[^`=]+\]`", r"\bRaises ", rf"Source: `kvcache\.{name}` of"):
+            assert re.search(part, text), (name, part)
+
+
+def test_layouts_say_what_they_raise():
+    silent = {"sides", "scale_slots", "has_scales_pool", "attr", "text"}
+    for name, value in vars(kvcache.Layout).items():
+        if not name.startswith("_") and hasattr(value, "__doc__") and callable(value):
+            assert name in silent or "Raises" in inspect.getdoc(value), name
 
 
 def page():
