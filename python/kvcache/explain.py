@@ -8,6 +8,7 @@ import html
 from .dialects import kvcache as kv
 
 _COLOURS = {"values": "#4c78a8", "scales": "#f58518", "tail": "#54a24b", "padding": "#e8e8e8"}
+_MOST_LAYERS = 1024
 _WIDTH, _HEIGHT, _LEFT = 760, 22, 150
 
 
@@ -29,7 +30,7 @@ class Explanation(str):
         return self.layout, self.layers, str(self), self.slot
 
     def _repr_svg_(self):
-        return self.svg()
+        return self.svg() if self.layers <= _MOST_LAYERS else None  # The text is shown.
 
     def __repr__(self):
         return str(self)
@@ -60,7 +61,10 @@ class Explanation(str):
 
     def svg(self) -> str:
         """A drawing: a page with its sides and layers, and below the token in `slot` in
-        the first layer, with all heads. Hover for byte offsets."""
+        the first layer, with all heads. Hover for byte offsets. Raises ValueError for
+        more than 1024 layers."""
+        if self.layers > _MOST_LAYERS:
+            raise ValueError(f"expected at most {_MOST_LAYERS} layers to draw, got {self.layers}")
         rows, top = [], 10
         for label, first, total, pieces in self._bars():
             rows.append(f'<text x="4" y="{top + 15}">{html.escape(label)}</text>')

@@ -9,10 +9,14 @@
 
 #include "mlir-c/IR.h"
 
+#include <string>
 #include <vector>
 
 using namespace nb::literals;
 using namespace mlir::python::nanobind_adaptors;
+
+/// Layers that are listed at most: of each a dict is made.
+static constexpr int64_t maxLayers = 1 << 16;
 
 static void append(MlirStringRef text, void *result) {
   static_cast<std::string *>(result)->append(text.data, text.length);
@@ -180,6 +184,11 @@ static void defineLayout(nb::module_ &m) {
           [](MlirAttribute self, int64_t layers, int pool) {
             nb::list result;
             CollectDiagnosticsToStringScope scope(contextOf(self));
+            if (layers > maxLayers)
+              throw nb::value_error(
+                  ("expected at most " + std::to_string(maxLayers) +
+                   " layers to list, got " + std::to_string(layers))
+                      .c_str());
             if (mlirLogicalResultIsFailure(mlirKVCacheLayoutVisitLayers(
                     self, layers, static_cast<MlirKVCachePool>(pool),
                     addStretch, &result)))

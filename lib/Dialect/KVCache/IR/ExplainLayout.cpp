@@ -7,9 +7,13 @@
 #include "kvcache/Dialect/KVCache/IR/LayoutMap.h"
 
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
+
+/// Places of a token that are printed at most: of each layer, head and scale.
+static constexpr int64_t maxPlaces = 1 << 20;
 
 static StringRef getSideName(int64_t side) {
   return side == 0 ? "key" : "value";
@@ -47,7 +51,8 @@ void LayoutMap::explainPool(raw_ostream &os, Pool pool) const {
     for (int64_t layer = 0; layer < layers; ++layer) {
       // The first layers and the last one say it all.
       if (layers > 4 && layer == 2) {
-        os << "         ...\n";
+        os << "         ... " << layers - 3 << " more of " << shape.layerBytes
+           << " bytes\n";
         end += (layers - 3) * shape.layerBytes;
         layer = layers - 1;
       }
@@ -119,6 +124,17 @@ LayoutMap::explainToken(raw_ostream &os, int64_t token, ArrayRef<int64_t> table,
   bool ownTable = layout.hasOwnScalesTable();
   if (token < 0)
     return emitError() << "expected a token of at least 0, got " << token;
+  int64_t places;
+  if (llvm::MulOverflow(layers, layout.getNumSides() * layout.getNumHeads(),
+                        places) ||
+      llvm::MulOverflow(places, 1 + layout.getScaleSlots(), places) ||
+      places > maxPlaces)
+    return emitError() << "expected a token of at most " << maxPlaces
+                       << " places, got " << layers << " layers of "
+                       << layout.getNumSides() << " sides, "
+                       << layout.getNumHeads() << " heads and "
+                       << layout.getScaleSlots()
+                       << " scales a head; name fewer layers";
   if (!ownTable && !scalesTable.empty())
     return emitError() << "expected no table of scales, got one of "
                        << scalesTable.size()

@@ -39,11 +39,21 @@ struct ExplainLayout
             walker.walk(type);
     });
 
+    auto emit = [&] { return emitError(getOperation()->getLoc()); };
+    if (tokens.empty() && !(table.empty() && scalesTable.empty())) {
+      emit() << "expected a token with tables of "
+             << std::max(table.size(), scalesTable.size())
+             << " pages, got none; add token=";
+      return signalPassFailure();
+    }
+    // Of layouts with tables of their own and others, each takes what it has.
+    bool someOwnTable = llvm::any_of(
+        layouts, [](LayoutAttr layout) { return layout.hasOwnScalesTable(); });
+
     // In one piece, so that threads do not mix.
     std::string text;
     llvm::raw_string_ostream os(text);
     for (LayoutAttr layout : layouts) {
-      auto emit = [&] { return emitError(getOperation()->getLoc()); };
       bool ownPool = layout.isQuantized() && layout.hasSeparatePools();
       FailureOr<LayoutMap> map = LayoutMap::get(
           layout, layers, emit, blocksPitch, ownPool ? scalesPitch : 0);
@@ -51,15 +61,16 @@ struct ExplainLayout
         return signalPassFailure();
       map->explain(os);
       os << '\n';
-      if (token == -1)
-        continue;
-      if (failed(map->explainToken(os, token, *table,
-                                   layout.hasOwnScalesTable()
-                                       ? ArrayRef<int64_t>(*scalesTable)
-                                       : ArrayRef<int64_t>(),
-                                   emit)))
-        return signalPassFailure();
-      os << '\n';
+      bool takesScales = layout.hasOwnScalesTable() || !someOwnTable;
+      for (int64_t token : tokens) {
+        if (failed(map->explainToken(os, token, *table,
+                                     takesScales
+                                         ? ArrayRef<int64_t>(*scalesTable)
+                                         : ArrayRef<int64_t>(),
+                                     emit)))
+          return signalPassFailure();
+        os << '\n';
+      }
     }
     llvm::errs() << text;
   }

@@ -65,8 +65,10 @@ def ExplainLayoutPass : Pass<"kvcache-explain-layout"> {
     token's values, scales and tail. All numbers are bytes. The program stays as
     it is.
 
-    **Errors:** no layer, a pitch that the layout does not allow, a token whose
-    page is not in a table.
+    **Errors:** no layer, a pitch that the layout does not allow, a negative token,
+    one whose page is not in a table, tables without a token, a table of scales
+    where no layout has one, a token of more than 2^20 places (layers, heads,
+    scales).
   }];
   let options = [
     Option<"layers", "layers", "int64_t", /*default=*/"1",
@@ -75,8 +77,8 @@ def ExplainLayoutPass : Pass<"kvcache-explain-layout"> {
            "Bytes from block to block of values; 0: packed">,
     Option<"scalesPitch", "scales-pitch", "int64_t", /*default=*/"0",
            "Bytes from block to block of the pool of scales; 0: packed">,
-    Option<"token", "token", "int64_t", /*default=*/"-1",
-           "Token of a sequence whose places to print">,
+    ListOption<"tokens", "token", "int64_t",
+               "Tokens of a sequence whose places to print">,
     ListOption<"table", "table", "int64_t",
                "Blocks of the sequence, one a page">,
     ListOption<"scalesTable", "scales-table", "int64_t",
