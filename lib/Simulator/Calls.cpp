@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 using namespace ptxsim;
 
@@ -182,14 +183,34 @@ static void emitText(Warp &w, const std::string &text) {
     fwrite(text.data(), 1, text.size(), stdout);
 }
 
+/// The trap or failing assertion that threads behind `inst` come to in any
+/// case; null where they may take another way.
+static const Inst *findTrapAhead(const Inst &inst) {
+  const Inst *next = &inst + 1;
+  while (next->flow == Flow::Plain && next->fn != assertFailHandler)
+    ++next;
+  bool ends = next->flow == Flow::Trap || next->fn == assertFailHandler;
+  return ends && next->guard == noSlot ? next : nullptr;
+}
+
+/// What threads say of why they trap is one finding: each text is printed once,
+/// and the first one is the trap's.
 void ptxsim::vprintfHandler(Warp &w, const Inst &i, uint32_t mask) {
+  const Inst *trap = findTrapAhead(i);
+  std::set<std::string> said;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
     std::string text;
     if (!readString(w, i, l, localValue(w, i, l, 0, 8), text))
       continue;
     int count = 0;
-    emitText(w, format(w, i, l, text, localValue(w, i, l, 1, 8), count));
+    text = format(w, i, l, text, localValue(w, i, l, 1, 8), count);
+    if (!trap || said.insert(text).second)
+      emitText(w, text);
+    if (trap && said.size() == 1) {
+      w.worker->trapAhead = trap;
+      w.worker->lastWords = text.substr(0, text.find_last_not_of('\n') + 1);
+    }
     if (i.numOperands > 2)
       setLocal(w, i, l, 2, &count, 4);
   }
@@ -205,6 +226,8 @@ void ptxsim::assertFailHandler(Warp &w, const Inst &i, uint32_t mask) {
   std::string text = "assertion '" + message + "' failed at " + file + ":" +
                      std::to_string(localValue(w, i, l, 2, 4)) + " in " +
                      function;
+  if (w.worker->trapAhead == &i)
+    text += ": " + w.worker->lastWords;
   fault(w, i, l, MemCheck, "assertion", text);
 }
 

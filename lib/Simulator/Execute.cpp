@@ -127,6 +127,7 @@ private:
   void warpBarrier(const Inst &inst, uint32_t pc, uint32_t active);
   void leaveWarpBarrier(uint32_t pc, uint32_t set);
   void splitByValue(const uint32_t *targets, uint32_t lanes);
+  void executeTrap(const Inst &inst, uint32_t active);
   void observe(const Inst &inst, uint32_t pc, uint32_t mask, uint32_t active);
 
   Warp &warp;
@@ -267,9 +268,7 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
       ++pc;
       return true;
     }
-    report(warp, inst, unsigned(__builtin_ctz(active)), MemCheck, "trap",
-           "trap instruction executed");
-    worker.fail(warp, "trap instruction executed");
+    executeTrap(inst, active);
     putGroup(warp, pc, mask);
     return false;
   case Flow::Call: {
@@ -372,6 +371,15 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
     ++pc;
     return true;
   }
+}
+
+void Turn::executeTrap(const Inst &inst, uint32_t active) {
+  std::string message = "trap instruction executed";
+  if (worker.trapAhead == &inst)
+    message += ": " + worker.lastWords;
+  report(warp, inst, unsigned(__builtin_ctz(active)), MemCheck, "trap",
+         message);
+  worker.fail(warp, message);
 }
 
 void Turn::splitByValue(const uint32_t *targets, uint32_t lanes) {
