@@ -8,6 +8,7 @@
 
 #include "kvcache/Simulator/Report.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -148,8 +149,16 @@ Result<Settings> kvrt::readSettings(const std::vector<std::string> &overrides) {
     if (name.substr(0, ownPrefix.size()) == ownPrefix && !findSetting(name))
       return unknownSetting(name);
   }
+  auto isOverridden = [&](const Setting &setting) {
+    const std::string prefix = setting.name + std::string("=");
+    return std::any_of(overrides.begin(), overrides.end(),
+                       [&](const std::string &text) {
+                         return text.compare(0, prefix.size(), prefix) == 0;
+                       });
+  };
   for (const Setting &setting : allSettings())
-    if (const char *value = std::getenv(setting.name); value && *value)
+    if (const char *value = std::getenv(setting.name);
+        value && *value && !isOverridden(setting))
       if (Status status = apply(settings, setting, value); !status.ok())
         return status;
   for (const std::string &text : overrides) {
