@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../lib/Version.h"
 #include "kvcache/InitAll.h"
 
 #include "mlir-c/RegisterEverything.h"
@@ -11,6 +12,7 @@
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  addVersion();
   mlir::DialectRegistry registry;
   mlirRegisterAllDialects(wrap(&registry));
   mlir::kvcache::registerAllDialects(registry);

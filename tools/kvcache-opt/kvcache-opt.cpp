@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../lib/Version.h"
 #include "kvcache/InitAll.h"
 
 #include "mlir-c/RegisterEverything.h"
@@ -13,13 +14,9 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
-  llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
-    os << "kvcache version " << KVCACHE_VERSION << '\n';
-  });
+  addVersion();
   mlirRegisterAllPasses();
   mlir::kvcache::registerAllPasses();
   mlir::DialectRegistry registry;

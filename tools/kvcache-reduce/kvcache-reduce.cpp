@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../lib/Version.h"
 #include "kvcache/InitAll.h"
 
 #include "mlir-c/RegisterEverything.h"
@@ -11,6 +12,7 @@
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
 int main(int argc, char **argv) {
+  addVersion();
   mlirRegisterAllPasses();
   mlir::kvcache::registerAllPasses();
   mlir::DialectRegistry registry;

@@ -6,6 +6,7 @@
 
 #include "ProgramArguments.h"
 
+#include "../lib/Version.h"
 #include "kvcache/InitAll.h"
 #include "kvcache/Pipelines/Pipelines.h"
 #include "kvcache/Runtime/CAPI.h"
@@ -324,6 +325,7 @@ int main(int argc, char **argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  addVersion();
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,
