@@ -1,4 +1,5 @@
-"""Runs clang-tidy on the sources of the libraries and tools.
+"""Runs clang-tidy on the sources of the libraries, the tools and the Python package that
+a build tree compiles.
 
 Most of its time goes into MLIR's headers: sources that are compiled alike are
 looked at together, as one file that includes them.
@@ -30,10 +31,12 @@ def split_unity(command):
 
 
 def compile_commands(source, build):
-    """The command of each file under lib/ and tools/, of several the first."""
+    """The command of each file under lib/, tools/ and python/src/, of several the first."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         commands = [one for command in json.load(file) for one in split_unity(command)]
-    folders = tuple(os.path.join(os.path.realpath(source), name, "") for name in ("lib", "tools"))
+    folders = tuple(
+        os.path.join(os.path.realpath(source), name, "") for name in ("lib", "tools", "python/src")
+    )
     found = {}
     for command in commands:
         path = os.path.realpath(command["file"])

@@ -8,10 +8,11 @@ exec 3>&2 9>"$folder/lock"
 flock 9
 exec >"$folder/log" 2>&1 || exit 1
 trap 'status=$?; [ $status -eq 0 ] || tail -n 40 "$folder/log" >&3' EXIT
-if [ ! -f "$folder/tree/build.ninja" ]; then
+if [ ! -f "$folder/tree/compile_commands.json" ]; then
   launcher=
   command -v ccache >/dev/null && launcher=ccache
   cmake -G Ninja -S "$1/python" -B "$folder/tree" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
     -DCMAKE_C_COMPILER="$4" -DCMAKE_CXX_COMPILER="$5" \
     -DCMAKE_C_COMPILER_LAUNCHER=$launcher -DCMAKE_CXX_COMPILER_LAUNCHER=$launcher \
     -DPython_EXECUTABLE="$3" -DPython3_EXECUTABLE="$3" \
