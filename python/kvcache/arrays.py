@@ -57,6 +57,13 @@ def _packed(shape):
     return tuple(strides)
 
 
+def _dtype(dtype, name: str) -> str:
+    try:
+        return dtypes.name_of(dtype)
+    except ValueError as error:
+        raise ArgumentError(f"'{name}': {error}") from None
+
+
 def _check_order(dtype: np.dtype, name: str) -> None:
     if not dtype.isnative:
         raise ArgumentError(f"'{name}': expected numbers in the machine's byte order, got "
@@ -79,7 +86,7 @@ def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
                             "array.filled()")
     pointer, _ = array.__array_interface__["data"]
     return ArrayView(pointer, array.shape, _elements(array.strides, item, name),
-                     dtypes.name_of(array.dtype), item, "cpu", array,
+                     _dtype(array.dtype, name), item, "cpu", array,
                      bool(array.flags.writeable))
 
 
@@ -96,7 +103,7 @@ def _from_cuda_interface(array, name: str) -> ArrayView:
     shape, strides = tuple(facts["shape"]), facts.get("strides")
     strides = _packed(shape) if strides is None else _elements(strides, dtype.itemsize, name)
     pointer, readonly = facts["data"]
-    return ArrayView(pointer or 0, shape, strides, dtypes.name_of(dtype), dtype.itemsize, "cuda",
+    return ArrayView(pointer or 0, shape, strides, _dtype(dtype, name), dtype.itemsize, "cuda",
                      array, not readonly, ready=stream)
 
 
@@ -104,8 +111,12 @@ def _from_torch(tensor, name: str) -> ArrayView:
     if tensor.device.type not in ("cpu", "cuda"):
         raise ArgumentError(f"'{name}': expected a tensor on cpu or cuda, got one on "
                             f"{tensor.device.type}")
+    for kind in ("neg", "conj"):  # Views whose memory holds other numbers.
+        if getattr(tensor, f"is_{kind}")():
+            raise ArgumentError(f"'{name}': expected a tensor whose numbers are in memory, got a "
+                                f"view with is_{kind}(); use tensor.resolve_{kind}()")
     seen = ArrayView(tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
-                     dtypes.name_of(tensor.dtype), tensor.element_size(),
+                     _dtype(tensor.dtype, name), tensor.element_size(),
                      tensor.device.type, tensor, ordinal=tensor.device.index)
     low, high = seen.extent
     behind = tensor.untyped_storage().nbytes() - tensor.storage_offset() * seen.bytes
@@ -213,8 +224,9 @@ def view(array, name: str = "array", stream: Optional[int] = None) -> ArrayView:
     except ArgumentError:
         raise
     except Exception as error:  # A freed or foreign array, in its library's words.
-        text = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
-        raise ArgumentError(f"'{name}': {text}") from error
+        raise ArgumentError(f"'{name}': expected an array, got one of {type(array).__name__} that "
+                            f"does not say where it lies ({type(error).__name__}: {error}); was it "
+                            "deleted or freed?") from error
 
 
 def check_host_memory(seen: ArrayView, name: str) -> None:

@@ -80,17 +80,29 @@ class Kernel:
     def __repr__(self):
         return f"<kvcache.Kernel {self.name} for {self.chip}>"
 
-    def __call__(self, pool: Optional[Pool] = None, *, stream: Any = None,
-                 tool: Optional[str] = None, count: bool = False, **arguments):
+    def __call__(self, /, pool: Optional[Pool] = None, *, stream: Any = None,
+                 tool: Optional[str] = None, count: Optional[bool] = None, **arguments):
         """Runs the kernel: on the simulator where arrays lie in host memory, and done
         on return; on the GPU where they lie there, in `stream` (a number, or an object
         of torch, cupy or CUDA Python). `tool` names checks of the simulator
         ("memcheck,racecheck", "all"), which raise CheckError; `count` leaves counters
         in `counters`. Arguments are the host function's by name, and what the
-        kernel's documentation says."""
+        kernel's documentation says; where a program has one called `pool`, `stream`,
+        `tool` or `count`, it is that one which is given. Raises ArgumentError for what
+        does not fit, LaunchError and CheckError for what goes wrong in the kernel."""
+        options = dict(pool=pool, stream=stream, tool=tool, count=count)
+        for name in self._record.names & options.keys():
+            value, options[name] = options[name], None
+            if value is not None:
+                arguments[name] = value
+        return self._call(arguments, **options)
+
+    def _call(self, arguments, pool, stream, tool, count):
         handle = _handle(stream)
         if tool is not None and not isinstance(tool, str):
             raise ArgumentError(f"expected tools as a string, got {type(tool).__name__}")
+        if count is not None and not isinstance(count, (bool, np.bool_)):
+            raise ArgumentError(f"expected count to be True or False, got {count!r:.80}")
         bound, result = self.program.prepare(pool, arguments, self._record.uses, handle)
         values, memory = self._record.bind(bound, handle)
         devices = {view.device for view in memory.values()}
@@ -180,7 +192,8 @@ def compile(kernel, layout: Optional[Layout] = None, *, chip: str = "sm_90a",
 
     Compiled kernels are kept on disk (KVCACHE_CACHE_DIR; empty: not at all), keyed
     by program, chip, options and version; `cache=False` compiles anew. Raises
-    CompileError with diagnostics, or ValueError for options that are none.
+    CompileError with diagnostics, ArgumentError for a folder that cannot be written, or
+    ValueError for options that are none.
     """
     _check_chip(chip)
     if isinstance(opt_level, bool) or not isinstance(opt_level, (int, np.integer)) or \
@@ -304,7 +317,7 @@ def _compile(program, chip: str, settings: dict, dump) -> dict[str, bytes]:
         folders = {}
         if dump:
             context.enable_multithreading(False)  # What printing asks for.
-            dump.mkdir(parents=True, exist_ok=True)
+            _make_folder(dump)
             folders = dict(dump=str(dump),
                            output=stack.enter_context(tempfile.TemporaryDirectory()))
         with shutdown.deferred():
@@ -315,6 +328,17 @@ def _compile(program, chip: str, settings: dict, dump) -> dict[str, bytes]:
             files = {path.name: path.read_bytes()
                      for path in pathlib.Path(folders["output"]).iterdir()}
         return files
+
+
+def _make_folder(dump: pathlib.Path) -> None:
+    try:
+        dump.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=dump):
+            pass
+    except OSError as error:
+        raise ArgumentError(f"'dump': expected a folder that can be written, got {dump} "
+                            f"({error.strerror}); name another one by dump= or "
+                            "KVCACHE_DUMP_IR") from None
 
 
 def _place(location) -> str:

@@ -18,6 +18,12 @@ def _integer(name: str, value: Any) -> int:
     return count(name, value, None)
 
 
+def _dtype(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"expected {name} to be an element type as MLIR spells it (f32, bf16, "
+                         f"f8E4M3FN, …), got {value!r}")
+
+
 def _pool(name: Any) -> kv.Pool:
     """The pool of `values` or `scales`, or ValueError."""
     return kv.Pool[choice("a pool", name, ("values", "scales"))]
@@ -68,13 +74,17 @@ class Layout:
     def __post_init__(self):
         for name in ("heads", "head_size", "page_size", "granularity", "footer", "page_align"):
             value = getattr(self, name)
-            if value is not None:
+            if value is not None or name != "granularity":
                 object.__setattr__(self, name, _integer(name, value))
         if self.rope is not None:
             if not isinstance(self.rope, (tuple, list)) or len(self.rope) != 2:
                 raise ValueError("expected rope to be a pair of dtype and elements, got "
                                  f"{self.rope!r}")
+            _dtype("the dtype of rope", self.rope[0])
             object.__setattr__(self, "rope", (self.rope[0], _integer("rope", self.rope[1])))
+        _dtype("dtype", self.dtype)
+        if self.scales is not None:
+            _dtype("scales", self.scales)
         choice("scales_table", self.scales_table, ("shared", "own"))
         for name, kind in _ENUMERATIONS.items():
             object.__setattr__(self, name, str(member(name, kind, getattr(self, name))))
@@ -111,12 +121,10 @@ class Layout:
         def type_of(name):
             try:
                 return ir.Type.parse(name, context) if name else None
-            except (ir.MLIRError, TypeError):
+            except ir.MLIRError:
                 raise ValueError(f"expected an element type as MLIR spells it (f32, bf16, "
                                  f"f8E4M3FN, …), got {name!r}") from None
 
-        if not self.dtype:
-            raise ValueError(f"expected a dtype, got {self.dtype!r}")
         rope_dtype, rope_size = self.rope or (None, 0)
         return _kvcache.LayoutAttr.get(
             type_of(self.dtype), self.heads, self.head_size, self.page_size,
@@ -154,11 +162,14 @@ class Layout:
         return bool(self.scales) and self.placement == "pool"
 
     def page_bytes(self, layers: int, pool: str = "values") -> int:
-        """Bytes of a page, all sides and layers, of the pool of `values` or `scales`."""
+        """Bytes of a page, all sides and layers, of the pool of `values` or `scales`; 0
+        of scales where there are none. Raises ValueError for less than one layer and
+        another pool."""
         return self.attr.page_bytes(_integer("layers", layers), _pool(pool))
 
     def token_bytes(self, layers: int) -> int:
-        """Bytes of all pools that a token takes, the padding of pages apart."""
+        """Bytes of all pools that a token takes, the padding of pages apart. Raises
+        ValueError for less than one layer."""
         return self.attr.token_bytes(_integer("layers", layers))
 
     # Places -------------------------------------------------------------------
@@ -166,12 +177,14 @@ class Layout:
     def place(self, *, layers: int, block: int, slot: int, head: int, dim: int,
               layer: int = 0, side: str = "key", pitch: int = 0) -> Place:
         """Where element `dim` of a head of the token in `slot` of `block` lies.
-        `pitch` is the number of bytes from block to block, 0 for packed pages."""
+        `pitch` is the number of bytes from block to block, 0 for packed pages. Raises
+        ValueError for an index out of range and a pitch less than a page."""
         return self._place(False, layers, block, side, layer, slot, head, dim, pitch)
 
     def scale_place(self, *, layers: int, block: int, slot: int, head: int, dim: int,
                     layer: int = 0, side: str = "key", pitch: int = 0) -> Place:
-        """Where the scale of that element lies, in its own pool where it has one."""
+        """Where the scale of that element lies, in its own pool where it has one. Raises
+        ValueError as `place` does, and for an element that has no scale."""
         return self._place(True, layers, block, side, layer, slot, head, dim, pitch)
 
     def _place(self, of_scale, layers, block, side, layer, slot, head, dim, pitch):
@@ -188,7 +201,10 @@ class Layout:
                 token: Optional[int] = None, table=None, scales_table=None):
         """The byte map of a page: what lies where, strides, padding, bytes a token.
         With `batch`, `token` and the tables also where that token lies. Prints as
-        text; a notebook shows a drawing, which `.svg()` gives."""
+        text; a notebook shows a drawing, which `.svg()` gives. `table` and `scales_table`
+        are `[B, pages]` of block ids, offsets are bytes. Raises ValueError for tables
+        without a token, a batch or a token that they do not have, a table of scales where
+        the layout has none, and for a token of more than 2^20 places."""
         from .explain import Explanation
 
         layers = _integer("layers", layers)
@@ -205,7 +221,8 @@ class Layout:
     # Pools --------------------------------------------------------------------
 
     def pool_shape(self, num_blocks: int, layers: int, pool: str = "values") -> tuple[int, ...]:
-        """Shape of the array of a pool."""
+        """Shape of the array of a pool: `(num_blocks, sides, layers, …)`. Raises
+        ValueError where the layout has no such pool."""
         shape = list(self.attr.pool_shape(_pool(pool)))
         if not shape:
             raise ValueError(f"the layout has no pool of {pool}")
@@ -213,7 +230,8 @@ class Layout:
         return tuple(shape)
 
     def pool_dtype(self, pool: str = "values") -> str:
-        """Element type of that array, as MLIR spells it."""
+        """Element type of that array, as MLIR spells it. Raises ValueError where the
+        layout has no such pool."""
         kind = self.attr.pool_type(_pool(pool))
         if kind is None:
             raise ValueError(f"the layout has no pool of {pool}")
@@ -222,7 +240,10 @@ class Layout:
     def allocate(self, num_blocks: int, layers: int, *,
                  scales_blocks: Optional[int] = None) -> "Pool":
         """NumPy arrays of zeros for a cache of `num_blocks` pages, and as many of
-        scales unless `scales_blocks` says otherwise."""
+        scales unless `scales_blocks` says otherwise: `blocks` `[num_blocks, sides,
+        layers, …]`, and `scales` likewise. Raises ValueError for numbers that are none,
+        a pool of 2^62 bytes and more, and `scales_blocks` of a layout without that pool;
+        MemoryError where there is not as much."""
         def zeros(blocks, pool):
             shape = self.pool_shape(blocks, layers, pool)
             dtype = dtypes.to_numpy(self.pool_dtype(pool))
@@ -256,7 +277,9 @@ class Layout:
 
     def wrap(self, blocks, scales=None) -> "Pool":
         """A pool of arrays that are there already (NumPy, torch, jax, cupy, anything
-        with DLPack or `__cuda_array_interface__`), not copied."""
+        with DLPack or `__cuda_array_interface__`), not copied: `blocks` `[NB, sides, L,
+        …]` and, where the layout has that pool, `scales`. Raises ArgumentError for arrays
+        of another dtype, shape or number of layers, and pages that lie otherwise."""
         return Pool(self, blocks, scales)
 
 

@@ -42,6 +42,8 @@ class Record:
         if json.get("version") != 1:
             raise LaunchError(f"expected a launch record of version 1, got {json.get('version')}")
         self.json = json
+        #: The names of the host function's arguments.
+        self.names = frozenset(argument["name"] for argument in json["arguments"])
 
     def uses(self, name: str) -> bool:
         """Whether the function has an argument of that name that a launch depends on."""
@@ -57,11 +59,10 @@ class Record:
         """Checks the arguments, by name, and gives what formulas are made of, and by name
         the arrays in device memory that a kernel uses, in `stream`. Raises
         ArgumentError."""
-        known = {argument["name"] for argument in self.arguments}
         for name in given:
-            if name not in known:
+            if name not in self.names:
                 raise ArgumentError(f"unknown argument '{name}'; expected "
-                                    f"{', '.join(sorted(known))}")
+                                    f"{', '.join(sorted(self.names))}")
         values, tensors = {}, {}
         for argument in self.arguments:
             name = argument["name"]

@@ -15,6 +15,7 @@ from typing import Any, Optional
 
 import torch
 
+from .checks import integer
 from .compiler import Kernel
 from .errors import ArgumentError
 
@@ -42,10 +43,14 @@ def custom_op(kernel: Kernel, name: Optional[str] = None):
     numbers, and behind them sizes of results (`rows`, `columns`). Results are returned;
     what else the kernel writes, such as a pool's arrays, it mutates. Scratch memory is
     made. Calling it raises ArgumentError and LaunchError as calling the kernel does;
-    ValueError if another kernel has that name already."""
+    ArgumentError for what is no kernel, ValueError if another kernel has that name
+    already."""
+    if not isinstance(kernel, Kernel):
+        raise ArgumentError("expected a kernel, as kvcache.compile gives one, got "
+                            f"{type(kernel).__name__}")
     if name is None:
         name = f"kvcache::{kernel.name}_{kernel.key[:12]}"
-    if name.count("::") != 1:
+    if not isinstance(name, str) or name.count("::") != 1:
         raise ValueError(f"expected a name of the form namespace::name, got {name!r}")
     with _lock:
         if name in _registered:
@@ -65,7 +70,11 @@ def _register(kernel: Kernel, name: str):
 
     def split(arguments):
         given = dict(zip(inputs, arguments))
-        return given, {size: given.pop(size) for size in ([] if own else program.sizes)}
+        sizes = {size: given.pop(size) for size in ([] if own else program.sizes)}
+        for size, value in sizes.items():
+            if isinstance(value, int):  # Not a symbol of torch.compile.
+                integer(size, value, 0, 2**63 - 1)
+        return given, sizes
 
     def make(argument, given, sizes, zeros):
         like = next(value for value in given.values() if isinstance(value, torch.Tensor))

@@ -39,8 +39,9 @@ class Function:
         """An array in device memory; None is a size of run time. `facts` are those of
         `Argument`."""
         free = self._ir.ShapedType.get_dynamic_size()
+        given = tuple(sizes)
         sizes = [free if size is None else count(f"a size of {name}", size) for size in sizes]
-        return self._add(Argument(name, dtype, len(sizes), **facts),
+        return self._add(Argument(name, dtype, given, **facts),
                          self._ir.MemRefType.get(sizes, self.type(dtype)))
 
     def scalar(self, name: str, dtype: str = "index", default: Optional[int] = None):
@@ -87,7 +88,7 @@ class Function:
         kind = ir.MemRefType.get([free if size is None else size for size in shape],
                                  self.type(dtype),
                                  ir.StridedLayoutAttr.get(0, [far, far, step, *strides]))
-        return self._add(Argument(name, dtype, len(shape), pool=True), kind)
+        return self._add(Argument(name, dtype, tuple(shape), pool=True), kind)
 
     def collection(self):
         """`get_paged_cache` of arrays `blocks`, `lengths`, `table`, …."""

@@ -20,19 +20,24 @@ Given = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """An argument of the host function. `rank` is None for a number, which may have a
-    `default`. An array with a `shape` is made, of zeros, where it is not given, and
+    """An argument of the host function. `sizes`, None where they are free, are those of
+    an array, and None for a number, which may have a `default`. An array with a `shape` is made, of zeros, where it is not given, and
     given back where it is a `result`. Arrays of a `pool` come with the pool; what is
     `hidden` no kernel looks at."""
 
     name: str
     dtype: str
-    rank: Optional[int]
+    sizes: Optional[tuple[Optional[int], ...]]
     default: Optional[int] = None
     shape: Optional[Callable[[Given], tuple]] = None
     result: bool = False
     pool: bool = False
     hidden: bool = False
+
+    @property
+    def rank(self) -> Optional[int]:
+        """Dimensions of an array; None for a number."""
+        return None if self.sizes is None else len(self.sizes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,6 +226,8 @@ def _converted(argument: Argument, value):
         wide = np.array(value)
         if integers and wide.size == 0:
             wide = wide.astype(dtype)
+            if wide.ndim == 1 and argument.rank > 1:  # No rows.
+                wide = wide.reshape([0] + [size or 0 for size in argument.sizes[1:]])
         if integers and wide.dtype.kind not in "iu":
             raise ArgumentError(f"'{argument.name}': expected integers, got {wide.dtype}")
         narrow = wide.astype(dtype)

@@ -35,6 +35,12 @@ def test_arrays():
         def __dlpack__(self, **options):
             raise RuntimeError("Array has been deleted")
 
+    class Nothing:  # As an array of jax that was deleted.
+        _parts = None
+
+        def __dlpack__(self, **options):
+            return len(self._parts)
+
     class Partial:
         __cuda_array_interface__ = {"shape": (2,)}
 
@@ -54,8 +60,10 @@ def test_arrays():
         (dict(out=Swapped()), "'out': expected numbers in the machine's byte order, got >f4"),
         (dict(out=np.zeros(out.shape, object)), "'out': expected a numeric dtype, got object"),
         (dict(out=np.zeros(out.shape, [("a", "f4")])), "'out': expected a numeric dtype"),
-        (dict(out=Deleted()), "'out': Array has been deleted"),
-        (dict(out=Partial()), "'out': KeyError: 'typestr'"),
+        (dict(out=Deleted()), r"'out': .* \(RuntimeError: Array has been deleted\); was it deleted"),
+        (dict(out=Nothing()), "'out': expected an array, got one of Nothing that does not say where "
+                              r"it lies \(TypeError: .*NoneType.*\); was it deleted or freed\?"),
+        (dict(out=Partial()), r"'out': .* \(KeyError: 'typestr'\)"),
         (dict(out=odd), "'out': expected an address that is a multiple of 4, got 0x"),
         (dict(out=np.broadcast_to(np.float32(0), out.shape)), "'out': expected stride"),
         (dict(lengths=None), "'lengths': expected an array .* got NoneType"),
@@ -87,6 +95,97 @@ def test_arrays():
     with raises(kvcache.ArgumentError, "'layer': expected 0 to 1, the pool's layers, got 7"):
         kvcache.compile("clear_pages", LAYOUT, layers=[0, 7])(pool, pages=[0])
     works(k, pool)
+
+
+def test_lists_of_nothing():
+    pool = filled(LAYOUT, 4)
+    before = pool.blocks.copy()
+    for name, lists in (("copy_pages", ["pairs"]), ("move_tokens", ["sources", "destinations"]),
+                        ("clear_pages", ["pages"])):
+        kvcache.compile(name, LAYOUT)(pool, **{one: [] for one in lists})
+    np.testing.assert_array_equal(pool.blocks.view(np.uint8), before.view(np.uint8))
+    with raises(kvcache.ArgumentError, "'pairs': expected 2 dimensions, got 1"):
+        kvcache.compile("copy_pages", LAYOUT)(pool, pairs=[1])
+
+
+def test_options_of_calls():
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    for wrong in ("yes", 1, []):
+        with raises(kvcache.ArgumentError, "expected count to be True or False, got"):
+            k(pool, **GOOD, count=wrong)
+    k(pool, **GOOD, count=np.bool_(True))
+    assert k.counters
+
+
+NAMES = """
+func.func @main(%x: memref<?xi64> {kvcache.name = "self"}, %a: i64 {kvcache.name = "count"},
+                %b: i64 {kvcache.name = "stream"}, %c: i64 {kvcache.name = "tool"},
+                %d: i64 {kvcache.name = "pool"}) {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %e = arith.addi %a, %b : i64
+  %f = arith.addi %c, %d : i64
+  %v = arith.subi %e, %f : i64
+  gpu.launch blocks(%i, %iy, %iz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%t, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    memref.store %v, %x[%c0] : memref<?xi64>
+    gpu.terminator
+  }
+  return
+}
+"""
+
+
+def test_arguments_with_names_of_options():
+    k, x = kvcache.compile(NAMES), np.zeros(1, np.int64)
+    k(self=x, count=1000, stream=200, tool=30, pool=4)
+    assert x[0] == 1166
+    with raises(kvcache.ArgumentError, "missing argument 'count'"):
+        k(self=x, stream=200, tool=30, pool=4)
+
+
+def test_traps_say_what_is_wrong():
+    k, pool = kvcache.compile("gather", LAYOUT, policy="trap"), filled(LAYOUT, 4)
+    finding = (r"trap instruction executed: <gather>:\d+:\d+: error: 'kvcache.gather' op is out of "
+               "range: block 9 of 4")
+    with raises(kvcache.LaunchError, finding):
+        k(pool, lengths=LENGTHS, table=[[3, 9], [0, 2]])
+    with raises(kvcache.CheckError, finding):
+        k(pool, lengths=LENGTHS, table=[[3, 9], [0, 2]], tool="memcheck")
+    k = kvcache.compile("gather", LAYOUT, instrument=True)
+    with raises(kvcache.LaunchError, r"failed: assertion .*: error: .* \(NB\), got 9 and 4"):
+        k(pool, lengths=LENGTHS, table=[[3, 9], [0, 2]])
+    program = f"""
+import kvcache
+layout = kvcache.{LAYOUT!r}
+k = kvcache.compile("gather", layout, policy="trap")
+try:
+    k(layout.allocate(4, 1), lengths=[11], table=[[3, 9]])
+except kvcache.LaunchError:
+    pass
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout + done.stderr).count("out of range") == 1, done
+
+
+def test_settings_of_the_environment_give_way():
+    program = "import kvcache.runtime as r; r.Simulator().close()"
+
+    def run(**variables):
+        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                              env={**os.environ, **variables})
+
+    done = run(KVCACHE_DEVICE="gpu")
+    assert done.returncode == 0, done.stderr
+    assert "KVCACHE_SIM_SEED: expected a number" in run(KVCACHE_SIM_SEED="a").stderr
+
+
+def test_folders_for_dumps(scratch):
+    scratch.mkdir(parents=True)
+    (scratch / "file").touch()
+    for wrong in (scratch / "file", scratch / "file/below"):
+        with raises(kvcache.Error, f"'dump': expected a folder that can be written, got {wrong}"):
+            kvcache.compile("gather", LAYOUT, dump=wrong)
 
 
 def test_numbers_are_not_rounded():
@@ -156,7 +255,7 @@ def test_options():
         (dict(head_size=2**40), "expected one side of a page to take less than 4294967296 bytes"),
         (dict(page_size=8.5), "expected page_size to be an integer, got 8.5"),
         (dict(rope=3), "expected rope to be a pair of dtype and elements, got 3"),
-        (dict(dtype=None), "expected a dtype, got None"),
+        (dict(dtype=None), "expected dtype to be an element type .*, got None"),
         (dict(mla="no"), "expected mla to be True or False, got 'no'"),
         (dict(kv_inner=1), "expected kv_inner to be True or False, got 1"),
         (dict(order=[]), r"expected order to be one of nhd, hnd, got \[\]"),

@@ -28,6 +28,27 @@ def test_refusals():
         kvcache.Layout("bf16", heads=1, head_size=64, page_size=8, placement="x")
     with raises(ValueError, "expected scales with granularity 32, got none"):
         kvcache.Layout("bf16", heads=1, head_size=64, page_size=8, granularity=32)
+    good = dict(dtype="f8E4M3FN", heads=1, head_size=64, page_size=8)
+    for name in ("heads", "head_size", "page_size", "footer", "page_align"):
+        with raises(ValueError, f"expected {name} to be an integer, got None"):
+            kvcache.Layout(**{**good, name: None})
+    for name, wrong in (("dtype", None), ("scales", ""), ("scales", 0), ("rope", (None, 32)),
+                        ("rope", ("", 32))):
+        with raises(ValueError, f"expected .*{name} to be an element type as MLIR spells it"):
+            kvcache.Layout(**{**good, name: wrong})
+
+
+def test_very_many_layers():
+    layout = kvcache.Layout(**FP8)
+    with raises(ValueError, "expected at most 65536 layers to list, got 1000000000"):
+        layout.attr.layer_map(10**9)
+    assert "999999997 more of 1024 bytes" in layout.explain(10**9)
+    assert layout.explain(10**9)._repr_svg_() is None
+    with raises(ValueError, "expected at most 1024 layers to draw, got 1000000000"):
+        layout.explain(10**9).svg()
+    with raises(ValueError, "expected a token of at most 1048576 places, got 1000000000 layers of 2 "
+                            "sides, 2 heads and 2 scales a head; name fewer layers"):
+        layout.explain(10**9, token=0, table=[[1]])
 
 
 def test_places_are_those_of_numpy():

@@ -177,3 +177,21 @@ def test_arrays():
             k(pool, lengths=LENGTHS, table=TABLE, out=wrong)
     with raises(kvcache.ArgumentError, "'blocks': expected a tensor on cpu or cuda, got .* meta"):
         LAYOUT.wrap(blocks.to("meta"), scales)
+
+
+def test_refusals():
+    gather = register("gather")
+    blocks, scales = tensors()
+    with raises(kvcache.ArgumentError, "'rows': expected an integer from 0 to .*, got -1"):
+        gather(blocks, scales, LENGTHS, TABLE, 0, -1)
+    for wrong in (5, "gather", None):
+        with raises(kvcache.ArgumentError, "expected a kernel, as kvcache.compile gives one, got"):
+            kvcache.torch.custom_op(wrong)
+    plain = kvcache.Layout("f32", heads=2, head_size=64, page_size=8)
+    wrong = torch._neg_view(torch.ones(plain.pool_shape(4, 2)))
+    with raises(kvcache.ArgumentError, r"'blocks': .* is_neg\(\); use tensor.resolve_neg\(\)"):
+        plain.wrap(wrong)
+    plain.wrap(wrong.resolve_neg())
+    wrong = torch.ones(2, dtype=torch.complex64).conj()
+    with raises(kvcache.ArgumentError, r"'x': .* use tensor.resolve_conj\(\)"):
+        kvcache.arrays.view(wrong, "x")
