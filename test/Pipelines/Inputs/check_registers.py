@@ -16,9 +16,8 @@ import subprocess
 import sys
 
 CHIPS = ("sm_80", "sm_90a", "sm_100a", "sm_120")
-# CPU seconds from IR to machine code for one chip; a quiet machine takes less
-# than half as long.
-MOST_SECONDS = 4
+# CPU seconds from IR to machine code for one chip.
+MOST_SECONDS = 2
 COLLECTION = "!kvcache.collection<#kv>"
 LISTS = "%lengths: memref<?xi32>, %table: memref<?x?xi32>, %max: memref<1xi32>"
 FROM_LISTS = """lengths(%lengths : memref<?xi32>) table(%table : memref<?x?xi32>)
@@ -75,9 +74,10 @@ def paged(dtype, size, granularity=None, group=4, policy="", workspace=True,
                   registers, spilled)
 
 
-def latent(dtype, page=64, policy="", listed=False, registers=255, spilled=0):
+def latent(dtype, page=64, policy="", listed=False, heads=16, registers=255,
+           spilled=0):
     granularity = 576 if dtype != "bf16" else None
-    q, out = "memref<?x16x576xbf16>", "memref<?x16x512xbf16>"
+    q, out = f"memref<?x{heads}x576xbf16>", f"memref<?x{heads}x512xbf16>"
     words = " slots(%slots, %slots : memref<?x?xi32>, memref<?x?xi32>)"
     if not granularity:
         words = " slots(%slots : memref<?x?xi32>)"
@@ -87,7 +87,8 @@ def latent(dtype, page=64, policy="", listed=False, registers=255, spilled=0):
       workspace(%workspace : memref<?xf32>)"""
     arguments = (f"%q: {q}, %out: {out}, %workspace: memref<?xf32>, "
                  "%slots: memref<?x?xi32>")
-    name = f"mla_decode {dtype} P{page} {policy}{' of slots' if listed else ''}"
+    name = (f"mla_decode {dtype} P{page} {heads} heads {policy}"
+            f"{' of slots' if listed else ''}")
     return Kernel(name, program(dtype, 1, 576, granularity, page, arguments, body,
                                 is_mla=True), registers, spilled)
 
@@ -118,6 +119,10 @@ FORMS = (
     paged("i8", 128, 1),
     latent("bf16", policy="trap"),
     latent("bf16", listed=True, registers=241),
+    latent("bf16", page=1, policy="trap"),
+    latent("bf16", listed=True, policy="trap"),
+    latent("f8E4M3FN", page=16, policy="trap", heads=128),
+    indexer(64, policy="trap"),
 )
 
 
@@ -142,17 +147,24 @@ def grid():
                     yield paged(dtype, size, granularity, group,
                                 spilled=most_spilled(size, granularity, group))
         yield paged(dtype, 128, 128, workspace=False)
-        yield paged(dtype, 128, 128, policy="trap")
+        for size, granularity in ((128, 128), (128, 32), (128, 16), (256, 256),
+                                  (256, 1), (64, 3)):
+            for group in (4, 16):
+                yield paged(dtype, size, granularity, group, policy="trap",
+                            spilled=most_spilled(size, granularity, group))
     for dtype in ("bf16", "f8E4M3FN", "i8"):
         for policy in ("", "trap"):
-            yield latent(dtype, policy=policy)
-            yield latent(dtype, policy=policy, listed=True)
-        yield latent(dtype, page=16)
-    # A few bytes on sm_80.
-    for heads in (32, 64, 128):
-        yield indexer(heads, spilled=16)
-        yield indexer(heads, policy="skip", spilled=16)
-        yield indexer(heads, fused=True, spilled=16)
+            for heads in (16, 17, 128):
+                yield latent(dtype, policy=policy, heads=heads)
+                yield latent(dtype, policy=policy, heads=heads, listed=True)
+                for page in (1, 16):
+                    yield latent(dtype, page=page, policy=policy, heads=heads)
+    for heads in (1, 4, 32, 64, 128):
+        for fused in (False, True):
+            for policy in ("", "skip", "trap"):
+                # A few bytes on sm_80.
+                yield indexer(heads, policy, fused,
+                              spilled=16 if policy != "trap" else 0)
 
 
 def most_spilled(size, granularity, group):

@@ -395,9 +395,9 @@ Values emitSlots(Kernel &kernel, ValueRange in, unsigned lists) {
     Value tile = in[isWhole ? 3 : 4];
     isWhole &= lists == 0;
     llvm::append_range(result, source.load(tile, isWhole));
-    SlotSource::Place place = source.at(tile, kernel.warp.lane, isWhole);
-    result.push_back(kernel.asWord(source.scale(place)));
-    result.push_back(place.valid ? kernel.asWordOf(place.valid) : arith.i32(1));
+    SlotSource::Key key = source.at(tile, kernel.warp.lane, isWhole);
+    result.push_back(kernel.asWord(key.scale));
+    result.push_back(key.valid ? kernel.asWordOf(key.valid) : arith.i32(1));
   }
   return result;
 }

@@ -19,26 +19,26 @@ using namespace mlir::kvcache;
 MLADecodeKernel::TokenScales MLADecodeKernel::loadScales(Value tile,
                                                          bool isWhole) {
   Arith arith(*b);
-  FastMath math(*b);
   TokenScales result;
   Value first = arith.add(arith.mul(warp->number, 8),
                           products->scoreLanes().tokenInTile(*b, *warp, 0));
-  if (isSparse) {
-    for (int64_t i = 0; i < 2; ++i) {
-      SlotSource::Place place = source->at(tile, arith.add(first, i), isWhole);
-      result.valid.push_back(place.valid);
-      if (layout.isQuantized())
-        result.scales.push_back(source->scale(place));
-    }
-  } else if (layout.isQuantized()) {
-    // One load for both: rows of lanes take turns.
-    Value isOdd = arith.equal(arith.rem(warp->row, 2), arith.i32(1));
-    Value mine = arith.add(first, arith.rem(warp->row, 2));
-    Value scale = source->scale(source->at(tile, mine, isWhole));
-    Value other = warp->exchange(scale, 4);
-    result.scales = {math.select(isOdd, other, scale),
-                     math.select(isOdd, scale, other)};
-  }
+  if (!isSparse && !layout.isQuantized())
+    return result;
+  // One load for both: rows of lanes take turns.
+  Value isOdd = arith.equal(arith.rem(warp->row, 2), arith.i32(1));
+  Value mine = arith.add(first, arith.rem(warp->row, 2));
+  SlotSource::Key key = source->at(tile, mine, isWhole);
+  auto both = [&](Value value) -> Values {
+    Value other = warp->exchange(value, 4);
+    return {arith::SelectOp::create(*b, isOdd, other, value),
+            arith::SelectOp::create(*b, isOdd, value, other)};
+  };
+  if (key.scale)
+    result.scales = both(key.scale);
+  if (key.valid)
+    for (Value valid :
+         both(arith::ExtUIOp::create(*b, b->getI32Type(), key.valid)))
+      result.valid.push_back(arith.equal(valid, arith.i32(1)));
   return result;
 }
 

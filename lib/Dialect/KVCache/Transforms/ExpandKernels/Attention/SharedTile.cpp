@@ -14,6 +14,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::kvcache;
 
@@ -25,13 +27,39 @@ int64_t SharedTile::bytesOf(int64_t size, int64_t tokens) {
   return tokens * llvm::alignTo(2 * size, groupBytes);
 }
 
+static Value further(ImplicitLocOpBuilder &b, Value place, int64_t bytes) {
+  if (bytes == 0)
+    return place;
+  return LLVM::GEPOp::create(
+      b, place.getType(), b.getI8Type(), place,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+}
+
+TilePieces::TilePieces(ImplicitLocOpBuilder &b, Warp &warp, int64_t tokenBytes,
+                       int64_t tokens, int64_t warps)
+    : b(b), threads(warps * Warp::lanes), perToken(tokenBytes / chunkBytes),
+      count(perToken * tokens / threads) {
+  Arith arith(b);
+  thread = arith.add(arith.mul(warp.number, Warp::lanes), warp.lane);
+  turn = 8 * perToken / std::gcd(8 * perToken, threads);
+}
+
+Value TilePieces::numberOf(int64_t i) {
+  return Arith(b).add(thread, i * threads);
+}
+
+TilePieces::Piece TilePieces::at(int64_t i) {
+  Arith arith(b);
+  Value piece = numberOf(i % turn);
+  return {arith.div(piece, perToken), arith.rem(piece, perToken),
+          i / turn * turn * threads / perToken};
+}
+
 SharedTile::SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory,
                        Type dtype, Type product, int64_t size, int64_t slice,
                        int64_t tokens, int64_t warps)
     : b(b), dtype(dtype), product(product),
-      is8Bit(dtype.getIntOrFloatBitWidth() == 8), rowBytes(bytesOf(size, 1)),
-      perToken(size * (is8Bit ? 1 : 2) / chunkBytes),
-      perThread(perToken * tokens / (warps * Warp::lanes)) {
+      is8Bit(dtype.getIntOrFloatBitWidth() == 8), rowBytes(bytesOf(size, 1)) {
   Arith arith(b);
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
   address = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
@@ -41,17 +69,18 @@ SharedTile::SharedTile(ImplicitLocOpBuilder &b, Warp &warp, Value memory,
           b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared)),
       address);
 
-  Value thread = arith.add(arith.mul(warp.number, Warp::lanes), warp.lane);
-  for (int64_t i = 0; i < perThread; ++i) {
-    Value piece = arith.add(thread, i * warps * Warp::lanes);
-    Value row = arith.div(piece, perToken), chunk = arith.rem(piece, perToken);
-    SmallVector<Value> places;
-    if (is8Bit)
-      // The second chunk is eight further on.
-      places.push_back(at(chunkAt(row, arith.mul(chunk, 2))));
-    else
-      places.push_back(at(chunkAt(row, chunk)));
-    pieceAt.push_back(places);
+  TilePieces pieces(b, warp, size * (is8Bit ? 1 : 2), tokens, warps);
+  for (int64_t i = 0; i < pieces.perThread(); ++i) {
+    TilePieces::Piece piece = pieces.at(i);
+    if (piece.further > 0) {
+      // The swizzle is that of the row eight further on.
+      pieceAt.push_back(
+          further(b, pieceAt[i % pieces.period()], piece.further * rowBytes));
+      continue;
+    }
+    // Of two chunks the second is eight further on.
+    Value chunk = is8Bit ? arith.mul(piece.inToken, 2) : piece.inToken;
+    pieceAt.push_back(at(chunkAt(piece.token, chunk)));
   }
   // Of four matrices each lane names a row.
   Value inMatrix = arith.rem(warp.lane, 8), matrix = arith.div(warp.lane, 8);
@@ -79,14 +108,6 @@ Value SharedTile::at(Value byte, int64_t constant) {
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(constant)});
 }
 
-static Value further(ImplicitLocOpBuilder &b, Value place, int64_t bytes) {
-  if (bytes == 0)
-    return place;
-  return LLVM::GEPOp::create(
-      b, place.getType(), b.getI8Type(), place,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
-}
-
 Value SharedTile::chunkAt(Value row, Value chunk) {
   Arith arith(b);
   auto swizzle = [&](Value number, Value key) -> Value {
@@ -112,11 +133,11 @@ Value SharedTile::chunkAt(Value row, Value chunk) {
 
 void SharedTile::store(ValueRange words) {
   Words registers(b);
-  for (ArrayRef<Value> places : pieceAt) {
+  for (Value place : pieceAt) {
     ValueRange piece = words.take_front(4);
     words = words.drop_front(4);
     if (!is8Bit) {
-      LLVM::StoreOp::create(b, registers.vector(piece), places[0], chunkBytes);
+      LLVM::StoreOp::create(b, registers.vector(piece), place, chunkBytes);
       continue;
     }
     SmallVector<Value> numbers;
@@ -129,8 +150,7 @@ void SharedTile::store(ValueRange words) {
       for (int64_t pair = i; pair < 8; pair += 2)
         chunk.push_back(numbers[pair]);
       LLVM::StoreOp::create(b, registers.vector(chunk),
-                            further(b, places[0], i * groupBytes / 2),
-                            chunkBytes);
+                            further(b, place, i * groupBytes / 2), chunkBytes);
     }
   }
 }

@@ -25,6 +25,33 @@
 
 namespace mlir::kvcache {
 
+/// The pieces of 16 bytes of a tile, token by token: piece `thread + i *
+/// threads` is a thread's i-th.
+class TilePieces {
+public:
+  /// Tokens have `tokenBytes` bytes.
+  TilePieces(ImplicitLocOpBuilder &b, Warp &warp, int64_t tokenBytes,
+             int64_t tokens, int64_t warps);
+
+  int64_t perThread() const { return count; }
+  /// The number of a thread's piece `i`.
+  Value numberOf(int64_t i);
+  /// A thread's piece `i`, which is piece `inToken` (`i32`) of token `token`
+  /// plus `further` of the tile. After `period` pieces all but `further`, a
+  /// multiple of eight, comes again.
+  struct Piece {
+    Value token, inToken;
+    int64_t further;
+  };
+  Piece at(int64_t i);
+  int64_t period() const { return turn; }
+
+private:
+  ImplicitLocOpBuilder &b;
+  Value thread;
+  int64_t threads, perToken, count, turn;
+};
+
 class SharedTile {
 public:
   /// The tile starts where `memory` does, dynamic shared memory of the block.
@@ -40,10 +67,8 @@ public:
   /// The LLVM pointer to byte `byte` (`i32`) plus `constant`.
   Value at(Value byte, int64_t constant = 0);
 
-  /// Pieces of 16 bytes of a token, and of the tile for each thread. Piece
-  /// `thread + i * threads` is a thread's `i`-th, counting from token to token.
-  int64_t piecesPerToken() const { return perToken; }
-  int64_t piecesPerThread() const { return perThread; }
+  /// Pieces of a thread: see TilePieces.
+  int64_t piecesPerThread() const { return pieceAt.size(); }
 
   /// Writes the thread's pieces: four registers each. Values of 8 bits are
   /// divided by `Words::decodedUnit`; where one of a piece is NaN, some value
@@ -69,12 +94,11 @@ private:
   ImplicitLocOpBuilder &b;
   Type dtype, product;
   bool is8Bit;
-  int64_t rowBytes, perToken, perThread;
+  int64_t rowBytes;
   Value pointer;
-  /// Pointers of the lane: by piece (two of 8-bit values), by pair of steps in
-  /// a group, by pair of steps of values.
-  SmallVector<SmallVector<Value>> pieceAt;
-  SmallVector<Value> keyAt, valueAt;
+  /// Pointers of the lane: by piece, by pair of steps in a group, by pair of
+  /// steps of values.
+  SmallVector<Value> pieceAt, keyAt, valueAt;
 };
 
 } // namespace mlir::kvcache

@@ -25,11 +25,10 @@ SlotSource::SlotSource(KernelBuilder &builder, Value keys, ValueRange slots,
                        int64_t warps)
     : b(builder.body()), warp(warp), layout(kvcache::getLayout(keys.getType())),
       shape(PoolLayout::get(layout, Pool::values)), policy(policy),
-      cache(builder.take(keys)), tokens(tokens), threads(warps * Warp::lanes),
-      perToken(layout.getHeadSize() * shape.storageBytes / maxAccessBytes),
-      perThread(perToken * tokens / threads),
-      isContiguous(slots.empty() && shape.isContiguous() &&
-                   layout.getPageSize() % tokens == 0),
+      cache(builder.take(keys)), tokens(tokens),
+      pieces(b, warp, layout.getHeadSize() * shape.storageBytes, tokens, warps),
+      isOfPage(slots.empty() && layout.getPageSize() % tokens == 0),
+      isContiguous(isOfPage && shape.isContiguous()),
       looksUpScales(
           layout.isQuantized() && layout.hasSeparatePools() &&
           (layout.hasOwnScalesTable() || policy == OutOfRange::trap)) {
@@ -49,12 +48,32 @@ Value SlotSource::setList(Value row) {
   return end = Arith(b).toI32(listed);
 }
 
-/// The block and the slot of an entry of a list.
-std::pair<Value, Value> SlotSource::physical(unsigned list, Value token,
-                                             Value &valid) {
+Value SlotSource::keyAt(Value first, Value inTile, bool isWhole) {
+  Arith arith(b);
+  Value key = arith.add(first, inTile);
+  return isWhole ? key : arith.minimum(key, arith.sub(end, arith.i32(1)));
+}
+
+Value SlotSource::blockOf(Pool pool, Value token) {
+  Arith arith(b);
+  return BlockIdOp::create(
+      b, operandOf(b, cache, pool), batch,
+      arith.toIndex(arith.div(token, layout.getPageSize())), policy);
+}
+
+/// The slot of a token of the sequence in its page.
+Value SlotSource::inPage(Value first, Value inTile, bool isWhole) {
+  Arith arith(b);
+  int64_t pageSize = layout.getPageSize();
+  if (isOfPage && isWhole)
+    return arith.add(arith.rem(first, pageSize), inTile);
+  return arith.rem(keyAt(first, inTile, isWhole), pageSize);
+}
+
+SlotSource::Place SlotSource::named(unsigned list, Value key) {
   Arith arith(b);
   const Tensor &tensor = lists[list];
-  Value at = arith.add(arith.mul(row, tensor.strides[0]), arith.toIndex(token));
+  Value at = arith.add(arith.mul(row, tensor.strides[0]), arith.toIndex(key));
   Value view =
       ByteViewOp::create(b, MemRefType::get({1}, tensor.elementType),
                          tensor.base, arith.mul(at, tensor.elementBytes()));
@@ -62,68 +81,68 @@ std::pair<Value, Value> SlotSource::physical(unsigned list, Value token,
   Value zero = arith.like(entry, 0);
   Value isSlot =
       arith::CmpIOp::create(b, arith::CmpIPredicate::sge, entry, zero);
-  valid = arith.both(valid, isSlot);
-  Value slot = arith::SelectOp::create(b, isSlot, entry, zero);
-  slot = arith.toIndex(slot);
-  Value block = arith.div(slot, layout.getPageSize());
-  if (policy == OutOfRange::trap) {
-    Pool pool = list == 0 ? Pool::values : Pool::scales;
-    Value blocks = NumBlocksOp::create(b, operandOf(b, cache, pool));
-    emitTrapUnless(b, valid,
-                   {{list == 0 ? "block of a slot" : "scales block of a slot",
-                     block, blocks}});
-  }
-  return {arith.toI32(block),
-          arith.toI32(arith.rem(slot, layout.getPageSize()))};
-}
-
-SlotSource::Place SlotSource::placeOf(Value page, Value slot) {
-  Arith arith(b);
-  Place place;
-  page = arith.toIndex(page);
-  place.slot = place.scaleSlot = slot;
-  place.block = place.scaleBlock = BlockIdOp::create(
-      b, operandOf(b, cache, Pool::values), batch, page, policy);
-  if (looksUpScales)
-    place.scaleBlock = BlockIdOp::create(b, operandOf(b, cache, Pool::scales),
-                                         batch, page, policy);
-  return place;
-}
-
-SlotSource::Place SlotSource::at(Value tile, Value inTile, bool isWhole) {
-  Arith arith(b);
+  Value slot = arith.toIndex(arith::SelectOp::create(b, isSlot, entry, zero));
   int64_t pageSize = layout.getPageSize();
-  Value first = arith.mul(tile, tokens), token = arith.add(first, inTile);
-  if (lists.empty()) {
-    if (!isWhole)
-      token = arith.minimum(token, arith.sub(end, arith.i32(1)));
-    // A tile that is all of one page is looked up as a whole: where there are
-    // as many checks as look-ups one with an end, too.
-    if (pageSize % tokens != 0 || (!isWhole && policy != OutOfRange::trap))
-      return placeOf(arith.div(token, pageSize), arith.rem(token, pageSize));
-    Value slot = isWhole ? arith.add(arith.rem(first, pageSize), inTile)
-                         : arith.rem(token, pageSize);
-    return placeOf(arith.div(first, pageSize), slot);
-  }
-  Place place;
-  place.valid = arith.less(token, end);
-  token = arith.minimum(token, arith.sub(end, arith.i32(1)));
-  std::tie(place.block, place.slot) = physical(0, token, place.valid);
-  std::tie(place.scaleBlock, place.scaleSlot) =
-      std::pair(place.block, place.slot);
+  return {arith.toI32(arith.div(slot, pageSize)),
+          arith::SelectOp::create(b, isSlot,
+                                  arith.toI32(arith.rem(slot, pageSize)),
+                                  arith.i32(-1))};
+}
+
+/// The same of the first list, where no other one names no slot.
+SlotSource::Place SlotSource::namedByAll(Value key) {
+  Place place = named(0, key);
   if (lists.size() > 1)
-    std::tie(place.scaleBlock, place.scaleSlot) =
-        physical(1, token, place.valid);
+    place.slot = arith::SelectOp::create(b, isNamed(named(1, key).slot),
+                                         place.slot, Arith(b).i32(-1));
   return place;
 }
 
-Value SlotSource::scale(const Place &place) {
+Value SlotSource::isNamed(Value slot) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, slot,
+                               Arith(b).i32(0));
+}
+
+void SlotSource::check(const Place &place, Pool pool) {
+  if (policy != OutOfRange::trap)
+    return;
+  Value blocks = NumBlocksOp::create(b, operandOf(b, cache, pool));
+  emitTrapUnless(
+      b, isNamed(place.slot),
+      {{pool == Pool::values ? "block of a slot" : "scales block of a slot",
+        Arith(b).toIndex(place.block), blocks}});
+}
+
+SlotSource::Key SlotSource::at(Value tile, Value inTile, bool isWhole) {
   Arith arith(b);
+  Value first = arith.mul(tile, tokens);
+  Value token = keyAt(first, inTile, isWhole);
+  Key key;
+  // What blocks of values are beyond their pool traps where keys are loaded.
+  Place place;
+  if (!lists.empty()) {
+    place = namedByAll(token);
+    key.valid = arith.both(arith.less(arith.add(first, inTile), end),
+                           isNamed(place.slot));
+    if (lists.size() > 1)
+      place = named(1, token);
+    if (layout.isQuantized() && layout.hasSeparatePools())
+      check(place, Pool::scales);
+    place.slot = arith::SelectOp::create(b, isNamed(place.slot), place.slot,
+                                         arith.i32(0));
+  } else if (layout.isQuantized()) {
+    place.slot = inPage(first, inTile, isWhole);
+    place.block = blockOf(looksUpScales ? Pool::scales : Pool::values,
+                          isOfPage ? first : token);
+  }
+  if (!layout.isQuantized())
+    return key;
   Value scale = LoadInPageOp::create(
-      b, layout.getScaleDtype(), operandOf(b, cache, Pool::scales),
-      place.scaleBlock, arith.toIndex(place.scaleSlot), arith.index(0),
-      arith.index(0), /*tail=*/UnitAttr(), /*alignment=*/IntegerAttr());
-  return convertFloat(b, scale, b.getF32Type());
+      b, layout.getScaleDtype(), operandOf(b, cache, Pool::scales), place.block,
+      arith.toIndex(place.slot), arith.index(0), arith.index(0),
+      /*tail=*/UnitAttr(), /*alignment=*/IntegerAttr());
+  key.scale = convertFloat(b, scale, b.getF32Type());
+  return key;
 }
 
 /// Piece `chunk` (`i32`) of a token, counting on to the next tokens of a page
@@ -143,23 +162,43 @@ SmallVector<Value> SlotSource::loadPiece(Value block, Value slot, Value chunk) {
 
 SmallVector<Value> SlotSource::load(Value tile, bool isWhole) {
   Arith arith(b);
-  Value thread = arith.add(arith.mul(warp.number, Warp::lanes), warp.lane);
+  Value first = arith.mul(tile, tokens);
   SmallVector<Value> words;
   if (isWhole && isContiguous) {
-    Place place = at(tile, arith.i32(0), isWhole);
-    for (int64_t i = 0; i < perThread; ++i)
-      llvm::append_range(words, loadPiece(place.block, place.slot,
-                                          arith.add(thread, i * threads)));
+    Value slot = inPage(first, arith.i32(0), isWhole);
+    Value block = blockOf(Pool::values, first);
+    for (int64_t i = 0; i < pieces.perThread(); ++i)
+      llvm::append_range(words, loadPiece(block, slot, pieces.numberOf(i)));
     return words;
   }
-  for (int64_t i = 0; i < perThread; ++i) {
-    Value piece = arith.add(thread, i * threads);
-    Place place = at(tile, arith.div(piece, perToken), isWhole);
-    for (Value word :
-         loadPiece(place.block, place.slot, arith.rem(piece, perToken)))
-      words.push_back(place.valid ? Value(arith::SelectOp::create(
-                                        b, place.valid, word, arith.i32(0)))
-                                  : word);
+  // Else each lane looks one of the keys up, and tells the others: a look-up
+  // for each piece would take their registers.
+  bool isOnce = isOfPage && isWhole;
+  Place found;
+  if (isOnce)
+    found.block = blockOf(Pool::values, first);
+  else if (lists.empty())
+    found.block = blockOf(Pool::values, keyAt(first, warp.lane, isWhole));
+  else
+    check(found = namedByAll(keyAt(first, warp.lane, isWhole)), Pool::values);
+  for (int64_t i = 0; i < pieces.perThread(); ++i) {
+    TilePieces::Piece piece = pieces.at(i);
+    Value inTile = arith.add(piece.token, piece.further), valid;
+    Place place = found;
+    if (!isOnce)
+      place.block = warp.from(found.block, inTile);
+    if (lists.empty()) {
+      place.slot = inPage(first, inTile, isWhole);
+    } else {
+      place.slot = warp.from(found.slot, inTile);
+      valid = arith.both(arith.less(arith.add(first, inTile), end),
+                         isNamed(place.slot));
+      place.slot = arith::SelectOp::create(b, valid, place.slot, arith.i32(0));
+    }
+    for (Value word : loadPiece(place.block, place.slot, piece.inToken))
+      words.push_back(
+          valid ? Value(arith::SelectOp::create(b, valid, word, arith.i32(0)))
+                : word);
   }
   return words;
 }

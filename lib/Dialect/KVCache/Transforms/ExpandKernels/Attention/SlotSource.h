@@ -7,8 +7,9 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SLOTSOURCE_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ATTENTION_SLOTSOURCE_H
 
+#include "SharedTile.h"
+
 #include "../KernelBuilder.h"
-#include "../Tiles/Warp.h"
 
 namespace mlir::kvcache {
 
@@ -27,24 +28,34 @@ public:
   /// Keys are what row `row` (`index`) of the list names. Returns their number.
   Value setList(Value row);
 
-  /// Where a key lies: whether it is one (`i1`, null for always), and `i32`.
-  struct Place {
-    Value valid, block, slot, scaleBlock, scaleSlot;
+  /// Key `inTile` of tile `tile` (`i32`): whether it is one (`i1`, null for
+  /// always), and its scale in f32, null where there are none. `isWhole` says
+  /// that no key of the tile is beyond the last.
+  struct Key {
+    Value valid, scale;
   };
-  /// Key `inTile` of tile `tile` (`i32`); `isWhole` says that no key of the
-  /// tile is beyond the last.
-  Place at(Value tile, Value inTile, bool isWhole);
-  /// Its scale, in f32.
-  Value scale(const Place &place);
+  Key at(Value tile, Value inTile, bool isWhole);
 
-  /// The thread's pieces of 16 bytes of a tile (see SharedTile), four registers
-  /// each; zeros of what is no key.
+  /// The thread's pieces of a tile (see TilePieces), four registers each; zeros
+  /// of what is no key.
   SmallVector<Value> load(Value tile, bool isWhole);
-  int64_t wordCount() const { return 4 * perThread; }
+  int64_t wordCount() const { return 4 * pieces.perThread(); }
 
 private:
-  Place placeOf(Value page, Value slot);
-  std::pair<Value, Value> physical(unsigned list, Value token, Value &valid);
+  /// Where a key lies, `i32`. The slot is negative where a list names none.
+  struct Place {
+    Value block, slot;
+  };
+  /// Key `inTile` of the tile from key `first` on, or the last one.
+  Value keyAt(Value first, Value inTile, bool isWhole);
+  Value blockOf(Pool pool, Value token);
+  Value inPage(Value first, Value inTile, bool isWhole);
+  /// What entry `key` of a list names.
+  Place named(unsigned list, Value key);
+  Place namedByAll(Value key);
+  Value isNamed(Value slot);
+  /// Traps, where the policy says so, at blocks that a pool does not have.
+  void check(const Place &place, Pool pool);
   SmallVector<Value> loadPiece(Value block, Value slot, Value chunk);
 
   ImplicitLocOpBuilder &b;
@@ -54,9 +65,10 @@ private:
   OutOfRange policy;
   Value cache;
   SmallVector<Tensor> lists;
-  int64_t tokens, threads, perToken, perThread;
-  /// Whether the pieces of a tile follow one another in a page.
-  bool isContiguous;
+  int64_t tokens;
+  TilePieces pieces;
+  /// Whether a tile lies in one page, and its pieces follow one another there.
+  bool isOfPage, isContiguous;
   bool looksUpScales;
   Value batch, end, row, listed;
 };

@@ -25,6 +25,11 @@ void expandBest(ImplicitLocOpBuilder &host, Operation *op, Value scores,
                 Value indices, Value values, Tuning tuning,
                 function_ref<RowLengths(KernelBuilder &)> makeLengths);
 
+/// Registers for a kernel of scores that may trap, which ptxas would spill some
+/// of for the sake of one more block.
+void keepRegisters(KernelBuilder &builder, const ScoreInputs &inputs,
+                   const Tuning &tuning, int64_t threads);
+
 } // namespace mlir::kvcache
 
 #endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_INDEXER_EXPANDINDEXER_H

@@ -17,6 +17,15 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
+void mlir::kvcache::keepRegisters(KernelBuilder &builder,
+                                  const ScoreInputs &inputs,
+                                  const Tuning &tuning, int64_t threads) {
+  constexpr int64_t most = 255, ofBlock = 65536;
+  if (inputs.policy == OutOfRange::trap && tuning.blocksPerSM == 0 &&
+      threads * (most + 1) <= ofBlock)
+    builder.limitRegisters(most);
+}
+
 /// A block has a stretch of the keys of one row, and each of its warps a part
 /// of that.
 void mlir::kvcache::expandScores(ImplicitLocOpBuilder &host, Operation *op,
@@ -31,6 +40,7 @@ void mlir::kvcache::expandScores(ImplicitLocOpBuilder &host, Operation *op,
 
   KernelBuilder builder(host, op, warps * Warp::lanes, tuning.blocksPerSM,
                         tuning.maxBlocks);
+  keepRegisters(builder, inputs, tuning, warps * Warp::lanes);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   ScoreTiles tiles(builder, inputs, warps, /*isAlone=*/true);

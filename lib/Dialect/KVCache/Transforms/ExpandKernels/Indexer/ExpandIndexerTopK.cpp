@@ -79,6 +79,7 @@ static void emitFused(ImplicitLocOpBuilder &host, IndexerTopKOp op,
 
   KernelBuilder builder(host, op, threads, tuning.blocksPerSM,
                         tuning.maxBlocks);
+  keepRegisters(builder, inputs, tuning, threads);
   ImplicitLocOpBuilder &b = builder.body();
   Arith arith(b);
   ScoreTiles tiles(builder, inputs, warps, /*isAlone=*/false);
