@@ -94,11 +94,21 @@ def _cache(rng, layout, lengths, own_table, has_nan, are_far=False):
 
 
 def _rows(rng, inputs, new, lengths, heads, size):
-    """Queries and what says whose they are."""
-    offsets = np.concatenate([[0], np.cumsum(new)]).astype(np.uint32)
-    q = rng.standard_normal((int(offsets[-1]), heads, size)).astype(np.float32)
-    inputs |= {"row_offsets": offsets, "q": write(q, "bf16"),
+    """Queries and what says whose they are; the new tokens of each sequence. Some
+    sequences lose theirs, and rows of no sequence, of NaN, lie before and behind."""
+    q = rng.standard_normal((sum(new), heads, size)).astype(np.float32)
+    # Of its own, so that what else a case has does not hang on it.
+    chance = np.random.default_rng([sum(new), heads, size])
+    has_rows = chance.random(len(new)) < (0.8 if len(new) > 1 else 1)
+    q = q[np.repeat(has_rows, new)]
+    new = [int(n) for n in np.where(has_rows, new, 0)]
+    before, behind = (int(n) for n in chance.choice([0, 0, 1, 6, 17], 2))
+    nobody = lambda rows: np.full((rows, heads, size), np.nan, np.float32)
+    q = np.concatenate([nobody(before), q, nobody(behind)])
+    offsets = before + np.concatenate([[0], np.cumsum(new)])
+    inputs |= {"row_offsets": offsets.astype(np.uint32), "q": write(q, "bf16"),
                "old_lengths": np.array(lengths, np.uint32) - np.array(new, np.uint32)}
+    return new
 
 
 def _global_scale(rng, dtype):
@@ -109,6 +119,27 @@ def _global_scale(rng, dtype):
 def _remarks(layout, has_nan):
     globally = f" times {layout.global_scale}" if layout.global_scale != 1 else ""
     return globally + (" NaN" if has_nan else "")
+
+
+def _rearranged(rng, layout):
+    """A quantised layout with its scales elsewhere, pages further apart."""
+    if layout.G:
+        layout = dataclasses.replace(
+            layout, placement=_pick(rng, "pool", "inline", "page_split"))
+    if layout.placement != "pool":
+        return dataclasses.replace(layout, page_align=int(_pick(rng, 1, 16, 576)))
+    derived = layout.derived()
+    more = lambda of: int(_pick(rng, 0, 1, 2)) * layout.H * of
+    return dataclasses.replace(
+        layout, value_pitch=derived["page_pitch"] + more(layout.D),
+        scale_pitch=(derived["scales_pitch"] + more(layout.G)) if layout.G else None)
+
+
+def _arranged(layout):
+    """What of a layout is out of the ordinary."""
+    if layout.placement != "pool":
+        return f" {layout.placement}"
+    return "" if layout.derived()["packed"] else " padded"
 
 
 def attention_case(rng, lengths, group, options):
@@ -123,16 +154,18 @@ def attention_case(rng, lengths, group, options):
                                      *rng.choice([1, 2, 3, 8, 12, 20, 48], 3))
            if dtype in CODES else None),
         order=_pick(rng, "NHD", "NHD", "HND"), global_scale=_global_scale(rng, dtype))
+    if options.get("rearranged"):
+        layout = _rearranged(rng, layout)
     P = layout.P
     lengths = [{"P": P, "P-1": P - 1, "P+1": P + 1}.get(n, n) for n in lengths]
     # Decode of up to eight tokens, or a chunk of a prompt.
     most = _pick(rng, 1, 8, 8, 70)
     new = [min(n, int(rng.integers(1, most + 1))) for n in lengths]
-    own = dtype in CODES and bool(rng.integers(2))
+    own = dtype in CODES and bool(rng.integers(2)) and layout.has_scales_pool
     has_nan = dtype == "f8E4M3FN" and rng.integers(3) == 0
     are_far = dtype in CODES and rng.integers(3) == 0
     nb, nbs, inputs = _cache(rng, layout, lengths, own, has_nan, are_far)
-    _rows(rng, inputs, new, lengths, layout.H * group, D)
+    new = _rows(rng, inputs, new, lengths, layout.H * group, D)
     dtypes = {"row_offsets": "u32", "q": "bf16"}
     if dtype == "f16" or dtype in CODES and rng.integers(2):
         inputs["q"] = write(decode(inputs["q"], "bf16").astype(np.float32), "f16")
@@ -147,51 +180,66 @@ def attention_case(rng, lengths, group, options):
     if rng.integers(3) == 0:
         inputs["sinks"] = rng.standard_normal(layout.H * group).astype(np.float32)
         dtypes["sinks"] = "f32"
-    name = (f"{dtype} H{layout.H} D{D} P{P} g{layout.g} {layout.order} group {group} "
-            f"lengths {lengths} new {new} {args}{_remarks(layout, has_nan)}")
+    if options.get("rearranged"):
+        args["strided"] = int(_pick(rng, 0, 1, 8))
+    name = (f"{dtype} H{layout.H} D{D} P{P} g{layout.g} {layout.order}{_arranged(layout)} "
+            f"group {group} lengths {lengths} rows {inputs['row_offsets'].tolist()} of "
+            f"{len(inputs['q'])} {args}{_remarks(layout, has_nan)}")
     return Case(name, "attention", layout, nb, nbs, args, inputs, dtypes, {})
 
 
 def mla_case(rng, lengths, heads, options):
     dtype = options.get("dtype") or _pick(rng, "bf16", *CODES)
     P = options.get("P") or _pick(rng, 64, 32, 16, 64)
+    scale_dtype = "f32"
+    if options.get("rearranged"):
+        P = options.get("P") or _pick(rng, 1, 3, 4, 24, 40, 96, 128)
+        scale_dtype = _pick(rng, "f32", "bf16", "f16", "f8E8M0FNU", "f8E4M3FN")
     D, v_dim = _pick(rng, (576, 512), (576, 512), (128, 64), (320, 320))
     layout = PoolLayout(
         dtype=dtype, H=1, D=D, P=P, L=2, is_mla=True,
-        scale_dtype="f32" if dtype in CODES else None,
+        scale_dtype=scale_dtype if dtype in CODES else None,
         g=D if dtype in CODES else None, global_scale=_global_scale(rng, dtype))
+    if options.get("rearranged"):
+        layout = _rearranged(rng, layout)
     lengths = [{"P": P, "P-1": P - 1, "P+1": P + 1}.get(n, n) for n in lengths]
     new = [min(n, int(rng.integers(1, 3))) for n in lengths]
-    own = dtype in CODES and bool(rng.integers(2))
+    own = dtype in CODES and bool(rng.integers(2)) and layout.has_scales_pool
     has_nan = dtype == "f8E4M3FN" and rng.integers(3) == 0
     nb, nbs, inputs = _cache(rng, layout, lengths, own, has_nan)
-    _rows(rng, inputs, new, lengths, heads, D)
+    new = _rows(rng, inputs, new, lengths, heads, D)
     dtypes = {"row_offsets": "u32", "q": "bf16"}
-    rows = sum(new)
+    rows = len(inputs["q"])
     if rng.integers(2):
         scales = np.exp2(rng.uniform(-3, 0, (rows, heads)))
         scales *= rng.choice([1, 1, -1], scales.shape)
         inputs["q_scale"], dtypes["q_scale"] = scales.astype(np.float32), "f32"
-    if options.get("slots") or rng.integers(2):
+    # Keys of a short list are one part.
+    if options.get("slots") or not options.get("parts") and rng.integers(2):
         _name_slots(rng, layout, inputs, lengths, new,
                     options.get("slots") or int(rng.integers(1, 90)))
         dtypes |= {"slots": "i64", "scale_slots": "i64"}
     args = {"l": 1, "scale": D**-0.5, "v_dim": v_dim,
             "parts": options.get("parts") or _pick(rng, 0, 1, 3), "out_dtype": "f32"}
-    name = (f"mla {dtype} D{D} P{P} heads {heads} lengths {lengths} new {new} "
-            f"{sorted(inputs)} {args}{_remarks(layout, has_nan)}")
+    if options.get("rearranged"):
+        args["strided"] = int(_pick(rng, 0, 1, 8))
+    name = (f"mla {dtype} {layout.scale_dtype} D{D} P{P}{_arranged(layout)} heads {heads} "
+            f"lengths {lengths} rows {inputs['row_offsets'].tolist()} of "
+            f"{len(inputs['q'])} {sorted(inputs)} {args}{_remarks(layout, has_nan)}")
     return Case(name, "mla_decode", layout, nb, nbs, args, inputs, dtypes, {})
 
 
 def _name_slots(rng, layout, inputs, lengths, new, count):
-    """Lists of `count` entries: some tokens of each row's sequence, -1 in between."""
+    """Lists of `count` entries: some tokens of each row's sequence, -1 in between;
+    rows of no sequence name what nobody has."""
+    first = int(inputs["row_offsets"][0])
     rows = [(b, length) for b, length in enumerate(lengths) for _ in range(new[b])]
     lists = {"slots": "lookup_table"}
     if "scales_lookup_table" in inputs:
         lists["scale_slots"] = "scales_lookup_table"
     for name in lists:
-        inputs[name] = np.full((len(rows), count), -1, np.int64)
-    for r, (b, length) in enumerate(rows):
+        inputs[name] = np.full((len(inputs["q"]), count), 2**30, np.int64)
+    for r, (b, length) in enumerate(rows, first):
         tokens = rng.integers(0, length, count)
         named = rng.random(count) < 0.7
         for name, table in lists.items():
@@ -210,9 +258,11 @@ def _attention(rng, op):
     while True:
         group = int(_pick(rng, 1, 2, 3, 4, 8, 16))
         lengths = _lengths(rng, 16, int(rng.integers(1, 5)))
-        case = (attention_case(rng, lengths, group, {}) if op == "attention" else
-                mla_case(rng, lengths, int(_pick(rng, 1, 4, 16, 17, 32, 128)), {}))
-        if not case.name.endswith(" NaN") and case.inputs["q"].size:
+        options = {"rearranged": bool(rng.integers(2))}
+        case = (attention_case(rng, lengths, group, options) if op == "attention" else
+                mla_case(rng, lengths, int(_pick(rng, 1, 4, 16, 17, 32, 128)), options))
+        first, *_, last = case.inputs["row_offsets"]
+        if not case.name.endswith(" NaN") and first < last:
             break
     dtypes = {name: "u8" if name in POOLS else "u32" for name in case.inputs}
     case = dataclasses.replace(case, args=case.args | {"out_dtype": "f32"},
@@ -220,7 +270,7 @@ def _attention(rng, op):
     case = with_outputs(case, {"rtol": 1e-3, "atol": 1e-3})
     out = case.outputs["out"]
     out.dtype, out.compare = "f64", {"rtol": 0.01,
-                                     "atol": 1e-3 * float(np.abs(out.array).max())}
+                                     "atol": 1e-3 * float(np.nanmax(np.abs(out.array)))}
     case.outputs["lse"].dtype = "f64"
     return case
 

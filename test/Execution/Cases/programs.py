@@ -12,7 +12,7 @@ from pool_layout import PoolLayout
 from program_text import (SIDES, ProgramText, layout_text, number_text,
                           padded_with_poison)
 from runner import Sparse
-from verdicts import Malformed, Unsupported
+from verdicts import Differs, Malformed, Unsupported
 
 WIDE = ("f32", "bf16", "f16")
 
@@ -198,7 +198,14 @@ def _output(text, case, name, lead, inner, dtype):
                       is_output=True, static_dims=2)
         return text.typed(name)
     whole = sizes[:-3] + [size + more for size, more in zip(sizes[-3:], pad)]
-    text.argument(name, padded_with_poison(whole, dtype), dtype, is_output=True)
+    return _part(text, name, padded_with_poison(whole, dtype), sizes, dtype,
+                 is_output=True)
+
+
+def _part(text, name, array, sizes, dtype, is_output):
+    """The first `sizes` of an argument; its text and type."""
+    whole = array.shape
+    text.argument(name, array, dtype, is_output)
     listed = lambda numbers: ", ".join(map(str, numbers))
     strides = [math.prod(whole[i + 1:]) for i in range(len(whole))]
     element = ELEMENT_TYPES[dtype].mlir
@@ -461,6 +468,24 @@ def convert_layout(case):
     return text
 
 
+def _unwritten(shape, dtype):
+    """An array of NaN, for what attention writes."""
+    storage = np.dtype(ELEMENT_TYPES[dtype].storage)
+    return np.full([*shape, storage.itemsize], 0xFF, np.uint8).view(storage)[..., 0]
+
+
+def _rows_argument(text, case, name, array, dtype, is_output=False):
+    """A tensor of attention with rows, inside of a larger one of NaN where the case
+    says `strided`; its text and type."""
+    more = case.args.get("strided")
+    if not more:
+        text.argument(name, array, dtype, is_output, static_dims=array.ndim - 1)
+        return text.typed(name)
+    whole = _unwritten([size + more for size in array.shape], dtype)
+    whole[tuple(map(slice, array.shape))] = array
+    return _part(text, name, whole, list(array.shape), dtype, is_output)
+
+
 def _attention_rows(text, case):
     """The collection and its new tokens, the parts of the line that attention
     has first: queries, and offsets."""
@@ -470,25 +495,25 @@ def _attention_rows(text, case):
         raise Malformed(f"row_offsets {list(offsets.shape)} and old_lengths "
                         f"{list(old.shape)} do not fit")
     collection = _collection(text, case, new, lengths="old_lengths")
-    return collection, _input(text, case, "q", 1), _input(text, case,
-                                                          "row_offsets", 1)
+    q, = need(case, "q")
+    return (collection, _rows_argument(text, case, "q", q, case.dtypes["q"]),
+            _input(text, case, "row_offsets", 1))
 
 
 def _attention_results(text, case, dtype, size, parts):
-    """`into` and `ragged`, `lse` and `workspace` of attention. `parts` are those
-    that the workspace has room for; 0 for none."""
+    """What attention has for `into`, and the text of `lse` and `workspace`. `parts`
+    are those that the workspace has room for; 0 for none."""
     rows, heads = case.inputs["q"].shape[:2]
-    text.argument("out", padded_with_poison([rows, heads, size], dtype), dtype,
-                  is_output=True, static_dims=2)
-    text.argument("lse", padded_with_poison([rows, heads], "f32"), "f32",
-                  is_output=True, static_dims=1)
-    words = f" lse({text.typed('lse')})"
+    out, lse = (_rows_argument(text, case, name, _unwritten(shape, kind), kind, is_output=True)
+                for name, shape, kind in (("out", [rows, heads, size], dtype),
+                                          ("lse", [rows, heads], "f32")))
+    words = f" lse({lse})"
     if parts:
         count = parts * rows * heads * (size + 2)
         text.argument("workspace", padded_with_poison([count], "f32"), "f32",
                       static_dims=0)
         words += f" workspace({text.typed('workspace')})"
-    return words + _global_scale(text, case)
+    return out, words + _global_scale(text, case)
 
 
 def _numbers(case, **names):
@@ -507,13 +532,13 @@ def attention(case):
                   f"{collection}")
     types = ", ".join(f"!kvcache.cache<{side}, #kv>" for side in SIDES)
     dtype = case.args.get("out_dtype", "f32")
-    words = _attention_results(text, case, dtype, case.layout.D,
-                               case.args.get("parts", 2))
+    out, words = _attention_results(text, case, dtype, case.layout.D,
+                                    case.args.get("parts", 2))
     if "sinks" in case.inputs:
         words = f" sinks({_input(text, case, 'sinks', 0)})" + words
     number = lambda value: f"{number_text(np.float32(value))} : f32"
     text.line(f"kvcache.paged_attention queries({q}) over(%keys, %values : "
-              f"{types}) into({text.typed('out')}) ragged({offsets}){words}" +
+              f"{types}) into({out}) ragged({offsets}){words}" +
               _numbers(case, scale=number, softcap=number,
                        window=lambda value: f"{value} : i64"))
     return text
@@ -524,8 +549,9 @@ def mla_decode(case):
     collection, q, offsets = _attention_rows(text, case)
     layer = text.index("layer", argument(case, "l", range(case.layout.L)))
     text.line(f"%keys = kvcache.get_key_cache %collection[{layer}] : {collection}")
-    words = _attention_results(text, case, case.args.get("out_dtype", "f32"),
-                               argument(case, "v_dim"), case.args.get("parts", 2))
+    out, words = _attention_results(text, case, case.args.get("out_dtype", "f32"),
+                                    argument(case, "v_dim"),
+                                    case.args.get("parts", 2))
     if "q_scale" in case.inputs:
         words = f" q_scales({_input(text, case, 'q_scale', 1)})" + words
     if "slots" in case.inputs:
@@ -536,7 +562,7 @@ def mla_decode(case):
         words = f" slots({', '.join(names)} : {', '.join(types)})" + words
     number = lambda value: f"{number_text(np.float32(value))} : f32"
     text.line(f"kvcache.mla_decode queries({q}) over(%keys : "
-              f"!kvcache.cache<key, #kv>) into({text.typed('out')}) "
+              f"!kvcache.cache<key, #kv>) into({out}) "
               f"ragged({offsets}){words}" + _numbers(case, scale=number))
     return text
 
@@ -575,9 +601,15 @@ def run_case(case, runner):
         results["out"] = results["out"].astype(np.float64)
     if case.op in ("attention", "mla_decode"):
         # References are f64.
-        dtype = case.args.get("out_dtype", "f32")
-        results["out"] = decode(results["out"], dtype)
-        results["lse"] = decode(results["lse"], "f32")
+        dtypes = {"out": case.args.get("out_dtype", "f32"), "lse": "f32"}
+        more = case.args.get("strided", 0)
+        for name, dtype in dtypes.items():
+            whole = decode(results[name], dtype)
+            inside = tuple(slice(size - more) for size in whole.shape)
+            results[name] = whole[inside].copy()
+            whole[inside] = np.nan
+            if not np.isnan(whole).all():
+                raise Differs(f"{name} was written outside of its rows")
     if case.op == "indexer_topk":
         return _agreed(results)
     if case.op == "convert_layout":

@@ -55,8 +55,8 @@ def attention(pools, args, inputs, dtypes):
     q = decode(inputs["q"], dtypes["q"])
     heads = q.shape[1]
     sinks = inputs.get("sinks", np.full(heads, -np.inf))
-    out = np.zeros(q.shape)
-    lse = np.full(q.shape[:2], -np.inf)
+    # Rows of no sequence are not written: they stay what results begin with.
+    out, lse = np.full(q.shape, np.nan), np.full(q.shape[:2], np.nan)
     cache = {}
     for r, b, end in _rows(inputs):
         begin = max(0, end - args["window"]) if args.get("window") else 0
@@ -93,8 +93,8 @@ def _latents_in_slots(pools, args, slots, scale_slots):
 def mla_decode(pools, args, inputs, dtypes):
     q = decode(inputs["q"], dtypes["q"])
     q_scale = inputs.get("q_scale", np.ones(q.shape[:2], np.float32))
-    out = np.zeros((*q.shape[:2], args["v_dim"]))
-    lse = np.full(q.shape[:2], -np.inf)
+    out = np.full((*q.shape[:2], args["v_dim"]), np.nan)
+    lse = np.full(q.shape[:2], np.nan)
     for r, b, end in _rows(inputs):
         if "slots" in inputs:
             slots = inputs["slots"][r].astype(np.int64)

@@ -6,6 +6,7 @@ Pages lie in random order, slots that no token was written to hold NaN, table
 columns that no token needs hold 0xFFFFFFFF. Each run is repeated: the results
 must be the same bits. A result may differ from the exact one by `BOUND` times
 the row's largest value. Some caches hold NaN where every row sees it.
+Rows of no sequence, and what lies beside rows, must stay as they are.
 `--small` makes queries and factors of scores 0 or tiny. `--parts` gives workspaces
 room for so many parts of a row's keys, and expects a kernel that combines them.
 """
@@ -85,6 +86,9 @@ def main():
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--dtype")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--rearranged", action="store_true",
+                        help="scales elsewhere, pages and rows further apart, more page "
+                        "sizes and types of scales of latents")
     parser.add_argument("--op", default="attention",
                         choices=("attention", "mla_decode"))
     options = parser.parse_args()

@@ -402,9 +402,10 @@ Values emitSlots(Kernel &kernel, ValueRange in, unsigned lists) {
   return result;
 }
 
-/// Two tokens of three heads of 64 elements; a thread has 8 of a part of a row,
-/// its maximum and its sum: threads count elements, parts, heads, tokens. After
-/// `in` and `out` main has the results, sinks, log-sum-exps and the workspace.
+/// Two tokens of three heads of 64 elements, rows 1 and 2 of the results; a
+/// thread has 8 of a part of a row, its maximum and its sum: threads count
+/// elements, parts, heads, tokens. After `in` and `out` main has the results,
+/// sinks, log-sum-exps, the workspace and the list of offsets.
 Values emitResults(Kernel &kernel, ValueRange in, int64_t parts) {
   constexpr int64_t tokens = 2, heads = 3, size = 64, run = 8;
   Arith &arith = kernel.arith;
@@ -416,8 +417,9 @@ Values emitResults(Kernel &kernel, ValueRange in, int64_t parts) {
                               /*tokens=*/onHost.index(4096));
   results.enter(kernel.builder, count);
   Operation *op = &*host.getInsertionPoint();
+  Value offsets = kernel.arguments[4];
   kernel.after = [=, &host] {
-    results.combine(host, op, count, KernelBuilder::maxGrid);
+    results.combine(host, op, offsets, count, KernelBuilder::maxGrid);
   };
   Value thread =
       arith.add(arith.mul(kernel.warp.number, Warp::lanes), kernel.warp.lane);
@@ -426,7 +428,8 @@ Values emitResults(Kernel &kernel, ValueRange in, int64_t parts) {
   Value part = arith.rem(place, parts), row = arith.div(place, parts);
   Values numbers = kernel.asFloats(in);
   emitIf(kernel.b, arith.less(row, arith.i32(tokens * heads)), [&] {
-    results.store(kernel.b, arith.toIndex(arith.div(row, heads)),
+    Value token = arith.add(arith.div(row, heads), 1);
+    results.store(kernel.b, arith.toIndex(token),
                   arith.toIndex(arith.rem(row, heads)), arith.toIndex(part),
                   numbers[run], numbers[run + 1],
                   {RowRun{first, Values(ArrayRef(numbers).take_front(run))}},

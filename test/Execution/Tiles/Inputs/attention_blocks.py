@@ -291,7 +291,8 @@ def check_shared_scales(run):
 
 
 def check_results(parts):
-    """Rows with and without keys, and sinks that are larger and smaller."""
+    """Rows with and without keys, and sinks that are larger and smaller; a row of no
+    sequence before and one behind stay as they are."""
     tokens, heads, size, run_size = 2, 3, 64, 8
 
     def check(run):
@@ -312,14 +313,17 @@ def check_results(parts):
         padded[:, :words.shape[1]] = words
 
         def extend(text):
-            rows = tokens * heads
-            text.argument("rows", np.full((tokens, heads, size), np.nan, np.float32),
+            rows = (tokens + 2) * heads
+            text.argument("rows", np.full((tokens + 2, heads, size), np.nan, np.float32),
                           "f32", is_output=True, static_dims=2)
             text.argument("sinks", sinks, "f32")
-            text.argument("lse", np.full((tokens, heads), np.nan, np.float32), "f32",
+            text.argument("lse", np.full((tokens + 2, heads), np.nan, np.float32), "f32",
                           is_output=True, static_dims=1)
-            text.argument("workspace", np.full(parts * rows * (size + 2), np.nan,
-                                               np.float32), "f32", static_dims=0)
+            # What nobody wrote there would be seen in results.
+            text.argument("workspace", np.full(parts * rows * (size + 2), 7, np.float32),
+                          "f32", static_dims=0)
+            text.argument("offsets", np.array([1, 1 + tokens], np.int32), "i32",
+                          static_dims=0)
         got = run(padded.view(np.int32), 0, extend)
         x = maxima.astype(np.float64)
         sink = sinks.astype(np.float64)[:, None] / np.log(2)
@@ -331,8 +335,10 @@ def check_results(parts):
             lse = (most[..., 0] + np.log2(total)) * np.log(2)
         none = empty.all(-1) & np.isneginf(sinks)
         want[none], lse[none] = 0, -np.inf
-        require(run.block, "a row", near(got["rows"], want, 1e-5, 1e-6))
-        require(run.block, "a log-sum-exp", near(got["lse"], lse, 1e-5, 1e-5))
+        for name in ("rows", "lse"):
+            require(run.block, "a row of no sequence", np.isnan(got[name][[0, -1]]))
+        require(run.block, "a row", near(got["rows"][1:-1], want, 1e-5, 1e-6))
+        require(run.block, "a log-sum-exp", near(got["lse"][1:-1], lse, 1e-5, 1e-5))
 
     return check
 

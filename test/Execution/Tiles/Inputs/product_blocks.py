@@ -237,9 +237,14 @@ def check_latents(dtype):
 
 
 def check_query_tiles(run):
-    """Sequences of no row, of some, and offsets beyond the tensor's end."""
+    """Sequences of no row, of some, and offsets beyond the tensor's end; rows of no
+    sequence before the first."""
+    for offsets in ([0, 0, 3, 4, 4, 13], [7, 7, 8, 10, 13], [9, 9], [5, 11]):
+        _check_query_tiles(run, np.array(offsets, np.uint32))
+
+
+def _check_query_tiles(run, offsets):
     group, size, rows, length = 5, 16, 11, 7
-    offsets = np.array([0, 0, 3, 4, 4, 13], np.uint32)
     items = rows * group // size + len(offsets) - 1
     want = {}
     for b in range(len(offsets) - 1):
@@ -250,7 +255,7 @@ def check_query_tiles(run):
             want[item] = (b, begin, first, (end - begin) * group,
                           length + first // group + 1)
     warps = 12
-    require(run.block, "the number of items", items <= warps and max(want) < items)
+    require(run.block, "the number of items", items <= warps and max(want, default=0) < items)
 
     def extend(text):
         text.argument("rows", np.zeros((rows, 1), np.float32), "f32", static_dims=1)

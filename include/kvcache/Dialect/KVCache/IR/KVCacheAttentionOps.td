@@ -140,7 +140,8 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     `r` of `slots` names by where they lie, block times page size plus slot, as
     `kvcache.remap_indices` gives them, each as often as it is named; negative
     entries name none. Where scales have block ids of their own, `scale_slots`
-    says where the scales of these keys lie. Every query head reads every key.
+    says where the scales of these keys lie. Every query head reads every key. Rows of
+    no sequence are neither read nor written, nor is what `slots` names for them.
 
     A quantised cache has one scale a token (`granularity` is the head size). It
     is not negative, and found through the table of scales; `global_scale`

@@ -184,10 +184,14 @@ void MLADecodeKernel::emit() {
   results.emplace(op.getOut(), /*sinks=*/Value(), op.getLse(),
                   op.getWorkspace(), heads, valueSize);
   std::optional<QueryTiles> items;
+  std::optional<RowOffsets> offsets;
   int64_t perToken = llvm::divideCeil(heads, rowCount);
   Value units, most;
   if (isSparse) {
-    units = onHost.mul(hostRows, perToken);
+    offsets.emplace(builder, op.getRowOffsets());
+    Value none = onHost.equal(offsets->hostSequences(), onHost.index(0));
+    units = host.createOrFold<arith::SelectOp>(none, onHost.index(0),
+                                               onHost.mul(hostRows, perToken));
     most = sizeOf(host, op.getSlots().front(), 1);
   } else {
     items.emplace(builder, hostRows, op.getRowOffsets(), heads, rowCount);
@@ -216,18 +220,18 @@ void MLADecodeKernel::emit() {
     part = arith.rem(unit, count);
     unit = arith.div(unit, count);
   }
+  QueryTile rows;
   if (isSparse) {
-    QueryTile rows;
     rows.firstRow = arith.div(unit, perToken);
     rows.begin = arith.toI32(arith.mul(arith.rem(unit, perToken), rowCount));
     rows.end = arith.i32(heads);
-    emitRows(rows, part);
+    rows.exists = offsets->contain(rows.firstRow);
   } else {
-    QueryTile rows = items->at(unit, *warp);
-    emitIf(*b, rows.exists, [&] { emitRows(rows, part); });
+    rows = items->at(unit, *warp);
   }
+  emitIf(*b, rows.exists, [&] { emitRows(rows, part); });
   builder.launch(blocks, sharedBytes);
-  results->combine(host, op, parts, tuning.maxBlocks);
+  results->combine(host, op, op.getRowOffsets(), parts, tuning.maxBlocks);
 }
 
 LogicalResult mlir::kvcache::expandMLADecode(MLADecodeOp op, Tuning defaults) {

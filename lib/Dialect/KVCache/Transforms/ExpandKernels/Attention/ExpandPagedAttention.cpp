@@ -358,7 +358,7 @@ void PagedAttentionKernel::emit() {
   QueryTile rows = items.at(arith.div(unit, stretches), *warp);
   emitIf(*b, rows.exists, [&] { emitTile(rows, head, part); });
   builder.launch(blocks);
-  results->combine(host, op, parts, tuning.maxBlocks);
+  results->combine(host, op, op.getRowOffsets(), parts, tuning.maxBlocks);
 }
 
 /// Whether blocks take eight heads where nobody says how many threads. Without

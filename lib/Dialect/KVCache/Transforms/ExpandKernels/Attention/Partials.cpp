@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Partials.h"
+#include "QueryTiles.h"
 #include "SoftmaxState.h"
 
 #include "../Destinations.h"
@@ -192,8 +193,8 @@ void RowResults::store(ImplicitLocOpBuilder &b, Value token, Value head,
   });
 }
 
-void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
-                         int64_t maxBlocks) const {
+void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op,
+                         Value offsets, Value parts, int64_t maxBlocks) const {
   if (!hostWorkspace)
     return;
   Arith onHost(host);
@@ -202,9 +203,12 @@ void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
   ImplicitLocOpBuilder &b = builder.body();
   RowResults results(*this);
   results.enter(builder, parts);
+  RowOffsets rowOffsets(builder, offsets);
   Arith arith(b);
   FastMath math(b);
-  Value several = onHost.less(onHost.index(1), parts);
+  Value several =
+      onHost.both(onHost.less(onHost.index(1), parts),
+                  onHost.less(onHost.index(0), rowOffsets.hostSequences()));
   Value rowCount = host.createOrFold<arith::SelectOp>(
       several, onHost.mul(sizeOf(host, hostOut, 0), queryHeads),
       onHost.index(0));
@@ -213,7 +217,7 @@ void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   Value firstPart = arith.mul(row, results.partCount);
   Value after = arith.mul(arith.mul(results.rows, results.partCount), size);
-  for (int64_t begin = 0; begin < size; begin += threads) {
+  auto combineElements = [&](int64_t begin) {
     Value element = arith.add(thread, begin);
     Value inside;
     if (begin + threads > size)
@@ -245,6 +249,11 @@ void RowResults::combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
                      {RowRun{arith.toI32(element), {loop.getResult(2)}}},
                      isFirst);
     });
-  }
+  };
+  // What is of no sequence has no parts.
+  emitIf(b, rowOffsets.contain(token), [&] {
+    for (int64_t begin = 0; begin < size; begin += threads)
+      combineElements(begin);
+  });
   builder.launch(rowCount);
 }

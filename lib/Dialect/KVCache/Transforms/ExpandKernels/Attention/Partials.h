@@ -51,9 +51,10 @@ public:
   void store(ImplicitLocOpBuilder &b, Value token, Value head, Value part,
              Value maximum, Value sum, ArrayRef<RowRun> runs, Value isFirst);
 
-  /// Launches the kernel that combines parts, where there are several.
-  void combine(ImplicitLocOpBuilder &host, Operation *op, Value parts,
-               int64_t maxBlocks) const;
+  /// Launches the kernel that combines parts, where there are several, of the
+  /// rows that the list `offsets` (see RowOffsets) gives to sequences.
+  void combine(ImplicitLocOpBuilder &host, Operation *op, Value offsets,
+               Value parts, int64_t maxBlocks) const;
 
 private:
   void finish(ImplicitLocOpBuilder &b, Value token, Value head, Value maximum,

@@ -19,35 +19,48 @@ Value mlir::kvcache::emitKeysEnd(ImplicitLocOpBuilder &b, Value length,
   return arith.add(arith.add(length, arith.div(row, group)), 1);
 }
 
+RowOffsets::RowOffsets(KernelBuilder &builder, Value hostList)
+    : b(builder.body()) {
+  ImplicitLocOpBuilder &host = builder.hostBuilder();
+  Arith arith(host);
+  Value entries = host.createOrFold<arith::MaxUIOp>(sizeOf(host, hostList, 0),
+                                                    arith.index(1));
+  onHost = arith.sub(entries, arith.index(1));
+  inKernel = builder.take(onHost);
+  list = builder.takeList(hostList);
+}
+
+Value RowOffsets::at(Value number) {
+  Arith arith(b);
+  return arith.toIndex(
+      TableReadOp::create(b, b.getI32Type(), list, arith.toI32(number),
+                          /*alignment=*/IntegerAttr(), /*invariant=*/true));
+}
+
+Value RowOffsets::contain(Value row) {
+  Arith arith(b);
+  Value hasBegun = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
+                                         at(arith.index(0)), row);
+  return arith.both(hasBegun, arith.less(row, at(inKernel)));
+}
+
 QueryTiles::QueryTiles(KernelBuilder &builder, Value hostRows, Value list,
                        int64_t group, int64_t size)
-    : b(builder.body()), group(group), size(size) {
+    : b(builder.body()), group(group), size(size), offsets(builder, list) {
   ImplicitLocOpBuilder &host = builder.hostBuilder();
   Arith onHost(host);
-  // A list without an entry has no sequences either.
-  Value entries =
-      host.createOrFold<arith::MaxUIOp>(sizeOf(host, list, 0), onHost.index(1));
-  Value sequences = onHost.sub(entries, onHost.index(1));
+  Value sequences = offsets.hostSequences();
   Value most =
       onHost.add(onHost.div(onHost.mul(hostRows, group), size), sequences);
   Value some = onHost.both(onHost.less(onHost.index(0), hostRows),
                            onHost.less(onHost.index(0), sequences));
   hostItems = host.createOrFold<arith::SelectOp>(some, most, onHost.index(0));
   rows = builder.take(hostRows);
-  count = builder.take(sequences);
-  offsets = builder.takeList(list);
-}
-
-Value QueryTiles::entry(Value index) {
-  Arith arith(b);
-  return arith.toIndex(
-      TableReadOp::create(b, b.getI32Type(), offsets, arith.toI32(index),
-                          /*alignment=*/IntegerAttr(), /*invariant=*/true));
 }
 
 Value QueryTiles::startOf(Value sequence) {
   Arith arith(b);
-  return arith.add(arith.div(arith.mul(entry(sequence), group), size),
+  return arith.add(arith.div(arith.mul(offsets.at(sequence), group), size),
                    sequence);
 }
 
@@ -58,7 +71,7 @@ QueryTile QueryTiles::at(Value item, Warp &warp) {
   Value lane = arith.toIndex(warp.lane);
   auto loop = scf::WhileOp::create(
       b, TypeRange{b.getIndexType(), b.getIndexType()},
-      ValueRange{arith.index(0), count},
+      ValueRange{arith.index(0), offsets.sequences()},
       [&](OpBuilder &nested, Location loc, ValueRange args) {
         ImplicitLocOpBuilder inner(loc, nested);
         Arith math(inner);
@@ -78,11 +91,11 @@ QueryTile QueryTiles::at(Value item, Warp &warp) {
             arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
                                   startOf(arith.add(first, tried)), item);
         Value ballot = warp.ballot(arith.both(inside, below));
-        // Lane 0 is always among them.
-        Value before = arith.mul(arith.sub(arith.toIndex(LLVM::CtPopOp::create(
-                                               b, b.getI32Type(), ballot)),
-                                           arith.index(1)),
-                                 step);
+        // There is none where rows of no sequence come first.
+        Value found = b.createOrFold<arith::MaxUIOp>(
+            LLVM::CtPopOp::create(b, b.getI32Type(), ballot), arith.i32(1));
+        Value before =
+            arith.mul(arith.sub(arith.toIndex(found), arith.index(1)), step);
         scf::YieldOp::create(
             b, ValueRange{arith.add(first, before),
                           arith.minimum(step, arith.sub(size, before))});
@@ -91,13 +104,14 @@ QueryTile QueryTiles::at(Value item, Warp &warp) {
   tile.sequence = loop.getResult(0);
   // Rows end where the tensor does, and nothing is made of offsets that
   // descend.
-  tile.firstRow = arith.minimum(entry(tile.sequence), rows);
+  tile.firstRow = arith.minimum(offsets.at(tile.sequence), rows);
   Value stop =
-      arith.minimum(entry(arith.add(tile.sequence, arith.index(1))), rows);
+      arith.minimum(offsets.at(arith.add(tile.sequence, arith.index(1))), rows);
   stop = b.createOrFold<arith::MaxUIOp>(stop, tile.firstRow);
   Value all = arith.mul(arith.sub(stop, tile.firstRow), group);
+  // Wraps before the first sequence, to what is beyond all rows.
   Value number = arith::SubIOp::create(b, item, startOf(tile.sequence));
-  Value begin = arith.mul(number, size);
+  Value begin = arith::MulIOp::create(b, number, arith.index(size));
   tile.exists = arith.less(begin, all);
   tile.begin = arith.toI32(begin);
   tile.end = arith.toI32(all);

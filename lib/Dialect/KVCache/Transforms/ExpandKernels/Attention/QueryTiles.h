@@ -29,6 +29,27 @@ struct QueryTile {
 Value emitKeysEnd(ImplicitLocOpBuilder &b, Value length, Value row,
                   int64_t group);
 
+/// A list of B + 1 unsigned offsets: rows `list[b]` to before `list[b + 1]` of
+/// a tensor of tokens are of sequence b, others of none.
+class RowOffsets {
+public:
+  /// `list` is the host's.
+  RowOffsets(KernelBuilder &builder, Value list);
+
+  /// On the host: B (`index`), which is 0 of a list without an entry, too.
+  Value hostSequences() const { return onHost; }
+  Value sequences() const { return inKernel; }
+
+  /// Entry `number` (`index`).
+  Value at(Value number);
+  /// Whether row `row` (`index`) is of a sequence. There is a sequence.
+  Value contain(Value row);
+
+private:
+  ImplicitLocOpBuilder &b;
+  Value onHost, inKernel, list;
+};
+
 /// Tiles of `size` rows, `group` to a token. The tiles of sequence i start at
 /// item floor(offsets[i] * group / size) + i: that leaves room for all of them.
 class QueryTiles {
@@ -44,14 +65,14 @@ public:
   QueryTile at(Value item, Warp &warp);
 
 private:
-  Value entry(Value index);
   Value startOf(Value sequence);
 
   ImplicitLocOpBuilder &b;
   int64_t group, size;
   Value hostItems;
-  /// In the kernel: tokens, sequences (`index`) and the list.
-  Value rows, count, offsets;
+  RowOffsets offsets;
+  /// In the kernel: tokens.
+  Value rows;
 };
 
 } // namespace mlir::kvcache
