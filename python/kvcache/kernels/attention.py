@@ -52,7 +52,8 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
 
     `queries` is the queries' dtype (by default the cache's, bf16 for a quantised one),
     `out` that of the result (by default the queries'). `parts` is how many blocks may
-    share the keys of a row.
+    share the keys of a row. Raises ArgumentError at a call whose tables have fewer
+    positions than `window`.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, queries=, offsets=,
     [sinks=], [out=], [lse=], [scratch=], [global_scale=])` with queries
@@ -81,7 +82,8 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
                            scale=_number(f, "f32", "scale", scale),
                            softcap=_number(f, "f32", "softcap", softcap),
                            window=_number(f, "i64", "window", window), **options)
-    return f.program(new="offsets", check=check_tables(layout, policy, "offsets", ["queries"]))
+    return f.program(new="offsets", check=check_tables(layout, policy, "offsets", ["queries"],
+                                                       window))
 
 
 def mla_decode(layout: Layout, *, query_heads: int, value_size: int,

@@ -300,10 +300,11 @@ def _tokens(given: Given, new: Optional[str]) -> Optional[np.ndarray]:
 
 
 def check_tables(layout: Layout, policy: str, new: Optional[str] = None,
-                 rows: Sequence[str] = ()):
+                 rows: Sequence[str] = (), window: Optional[int] = None):
     """A check of the tables: a row for each length and, unless what is out of range is
     skipped, pages for all tokens, with those that `new` ("offsets", "new_lengths")
-    counts. Arrays called `rows` have at least as many rows as `new` says."""
+    counts, and for a `window` of tokens. Arrays called `rows` have at least as many rows
+    as `new` says."""
     def check(given: Given) -> None:
         if "lengths" not in given:
             return
@@ -320,6 +321,11 @@ def check_tables(layout: Layout, policy: str, new: Optional[str] = None,
             if shape[0] != size(given, "lengths"):
                 raise ArgumentError(f"'{name}': expected {size(given, 'lengths')} rows, one for "
                                     f"each length, got {shape[0]}")
+            positions = shape[1] * layout.page_size
+            if window is not None and shape[0] and window > positions:
+                raise ArgumentError(f"'window': expected at most the {positions} positions of "
+                                    f"'{name}' ({shape[1]} pages of {layout.page_size} tokens), "
+                                    f"got {window}; leave it out where rows see all keys")
             if tokens is None or policy == "skip":
                 continue
             most = int(tokens.max(initial=0))

@@ -62,9 +62,19 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: m
 
 #kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
 func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x7x64xbf16>, %out: memref<?x7x64xbf16>, %o: memref<?xi32>) {
-  // expected-error @+1 {{'kvcache.paged_attention' op expected query heads to be a multiple of the cache's 2 heads, got 7}}
+  // expected-error @+1 {{'kvcache.paged_attention' op expected query heads to be a positive multiple of the cache's 2 heads, got 7}}
   kvcache.paged_attention queries(%q : memref<?x7x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
       into(%out : memref<?x7x64xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x0x64xbf16>, %out: memref<?x0x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected query heads to be a positive multiple of the cache's 2 heads, got 0}}
+  kvcache.paged_attention queries(%q : memref<?x0x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x0x64xbf16>) ragged(%o : memref<?xi32>)
   return
 }
 
@@ -241,8 +251,18 @@ func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x16x576xbf16>, %out: memr
 // -----
 
 #kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
+func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x0x576xbf16>, %out: memref<?x0x512xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.mla_decode' op expected 1 to 128 query heads, got 0}}
+  kvcache.mla_decode queries(%q : memref<?x0x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
+      into(%out : memref<?x0x512xbf16>) ragged(%o : memref<?xi32>)
+  return
+}
+
+// -----
+
+#kv = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 576, is_mla = true>, page_size = 64, scales = <f32, granularity = 576>>
 func.func @f(%k: !kvcache.cache<key, #kv>, %q: memref<?x129x576xbf16>, %out: memref<?x129x512xbf16>, %o: memref<?xi32>) {
-  // expected-error @+1 {{'kvcache.mla_decode' op expected at most 128 query heads, got 129}}
+  // expected-error @+1 {{'kvcache.mla_decode' op expected 1 to 128 query heads, got 129}}
   kvcache.mla_decode queries(%q : memref<?x129x576xbf16>) over(%k : !kvcache.cache<key, #kv>)
       into(%out : memref<?x129x512xbf16>) ragged(%o : memref<?xi32>)
   return

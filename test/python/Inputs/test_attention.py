@@ -122,6 +122,12 @@ def test_refusals():
     for arguments, pattern in cases:
         with raises(kvcache.ArgumentError, pattern):
             k(pool, **arguments)
+    k = kvcache.compile("paged_attention", GQA, query_heads=4, window=17)
+    with raises(kvcache.ArgumentError, "'window': expected at most the 16 positions of 'table' "
+                r"\(2 pages of 8 tokens\), got 17"):
+        k(pool, **good)
+    # Nothing is asked of a table of no sequence.
+    assert k(pool, lengths=[], table=TABLE[:0], queries=queries[:0], offsets=[0]).size == 0
     with raises(ValueError, "expected query_heads to be an integer of at least 1, got 0"):
         kvcache.compile("paged_attention", GQA, query_heads=0)
     with raises(ValueError, "missing a required argument: 'query_heads'"):

@@ -42,7 +42,8 @@ static LogicalResult verifyRows(Operation *op, Value q, Value out,
     return failure();
   if (heads % layout.getNumHeads() != 0 || heads == 0)
     return op->emitOpError()
-           << "expected query heads to be a multiple of the cache's "
+           << "expected query heads to be a positive multiple of the "
+              "cache's "
            << layout.getNumHeads() << " heads, got " << heads;
   if (failed(verifyTensor(op, "out", out, getWideFloats(context),
                           {any, heads, outSize}, {"T", "Hq", "D"})) ||
@@ -186,6 +187,12 @@ LogicalResult MLADecodeOp::verify() {
       return diag << "a dynamic size";
     return diag << valueSize;
   }
+  constexpr int64_t mostHeads = 128;
+  if (auto q = cast<MemRefType>(getQ().getType());
+      q.getRank() == 3 && !q.isDynamicDim(1) &&
+      (q.getDimSize(1) < 1 || q.getDimSize(1) > mostHeads))
+    return emitOpError("expected 1 to ")
+           << mostHeads << " query heads, got " << q.getDimSize(1);
   if (failed(verifyRows(*this, getQ(), getOut(), getRowOffsets(),
                         /*sinks=*/Value(), getLse(), getWorkspace(), layout,
                         *queryTypes, valueSize)) ||
@@ -196,8 +203,6 @@ LogicalResult MLADecodeOp::verify() {
                            "of which four warps share a tile")))
     return failure();
   int64_t heads = getQueryHeads();
-  if (heads > 128)
-    return emitOpError("expected at most 128 query heads, got ") << heads;
   constexpr int64_t any = ShapedType::kDynamic;
   if (getQScales() &&
       (failed(verifyTensor(*this, "q_scales", getQScales(),
