@@ -1,3 +1,4 @@
+import glob
 import os
 import shutil
 import subprocess
@@ -45,6 +46,12 @@ for tool in ("ptxas", "nvcc"):
     if path:
         config.available_features.add(tool)
         config.substitutions.append((f"%{tool}", path))
+
+# Where the benchmark finds it, too.
+if (shutil.which("nvdisasm", path=os.pathsep.join(cuda_dirs))
+        or glob.glob(os.path.join(config.kvcache_obj_root, "bench-venv/lib/python*/"
+                                  "site-packages/nvidia/*/bin/nvdisasm"))):
+    config.available_features.add("nvdisasm")
 
 # CUDA kernels that need no CUDA toolkit.
 clang = shutil.which("clang++-22") or shutil.which("clang++", path=config.llvm_tools_dir)

@@ -9,6 +9,7 @@ import sys
 BENCH = pathlib.Path(sys.argv[1]) / "tools/lib/bench"
 sys.path.insert(0, str(BENCH))
 import instances  # noqa: E402
+import sizes  # noqa: E402
 import traffic  # noqa: E402
 
 program = (BENCH / "kernels.mlir").read_text()
@@ -18,7 +19,7 @@ def executed(heads, chip):
     text = program.replace("?x64x128xf8E4M3FN>", f"?x{heads}x128xf8E4M3FN>")
     text = text.replace("memref<?x64xf32>", f"memref<?x{heads}xf32>")
     arrays, _ = instances.indexer(
-        "w7k", *instances.size("w7k", full=False), heads)
+        "w7k", *sizes.size("w7k", full=False), heads)
     return traffic.count(sys.argv[3], sys.argv[2], text, "w7k", arrays,
                          chip)["executed"]
 
