@@ -83,7 +83,7 @@ SlotSource::Place SlotSource::named(unsigned list, Value key) {
       arith::CmpIOp::create(b, arith::CmpIPredicate::sge, entry, zero);
   Value slot = arith.toIndex(arith::SelectOp::create(b, isSlot, entry, zero));
   int64_t pageSize = layout.getPageSize();
-  return {arith.toI32(arith.div(slot, pageSize)),
+  return {arith.div(slot, pageSize),
           arith::SelectOp::create(b, isSlot,
                                   arith.toI32(arith.rem(slot, pageSize)),
                                   arith.i32(-1))};
@@ -103,14 +103,16 @@ Value SlotSource::isNamed(Value slot) {
                                Arith(b).i32(0));
 }
 
-void SlotSource::check(const Place &place, Pool pool) {
-  if (policy != OutOfRange::trap)
-    return;
-  Value blocks = NumBlocksOp::create(b, operandOf(b, cache, pool));
-  emitTrapUnless(
-      b, isNamed(place.slot),
-      {{pool == Pool::values ? "block of a slot" : "scales block of a slot",
-        Arith(b).toIndex(place.block), blocks}});
+SlotSource::Place SlotSource::checked(Place place, Pool pool) {
+  Arith arith(b);
+  if (policy == OutOfRange::trap) {
+    Value blocks = NumBlocksOp::create(b, operandOf(b, cache, pool));
+    emitTrapUnless(
+        b, isNamed(place.slot),
+        {{pool == Pool::values ? "block of a slot" : "scales block of a slot",
+          place.block, blocks}});
+  }
+  return {arith.toI32(place.block), place.slot};
 }
 
 SlotSource::Key SlotSource::at(Value tile, Value inTile, bool isWhole) {
@@ -126,8 +128,10 @@ SlotSource::Key SlotSource::at(Value tile, Value inTile, bool isWhole) {
                            isNamed(place.slot));
     if (lists.size() > 1)
       place = named(1, token);
-    if (layout.isQuantized() && layout.hasSeparatePools())
-      check(place, Pool::scales);
+    if (!layout.isQuantized())
+      return key;
+    place =
+        checked(place, layout.hasSeparatePools() ? Pool::scales : Pool::values);
     place.slot = arith::SelectOp::create(b, isNamed(place.slot), place.slot,
                                          arith.i32(0));
   } else if (layout.isQuantized()) {
@@ -180,7 +184,7 @@ SmallVector<Value> SlotSource::load(Value tile, bool isWhole) {
   else if (lists.empty())
     found.block = blockOf(Pool::values, keyAt(first, warp.lane, isWhole));
   else
-    check(found = namedByAll(keyAt(first, warp.lane, isWhole)), Pool::values);
+    found = checked(namedByAll(keyAt(first, warp.lane, isWhole)), Pool::values);
   for (int64_t i = 0; i < pieces.perThread(); ++i) {
     TilePieces::Piece piece = pieces.at(i);
     Value inTile = arith.add(piece.token, piece.further), valid;

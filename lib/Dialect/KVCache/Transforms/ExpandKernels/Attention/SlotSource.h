@@ -50,12 +50,13 @@ private:
   Value keyAt(Value first, Value inTile, bool isWhole);
   Value blockOf(Pool pool, Value token);
   Value inPage(Value first, Value inTile, bool isWhole);
-  /// What entry `key` of a list names.
+  /// What entry `key` of a list names. The block is of type `index` until it is
+  /// checked: it may be more than 2^32.
   Place named(unsigned list, Value key);
   Place namedByAll(Value key);
   Value isNamed(Value slot);
-  /// Traps, where the policy says so, at blocks that a pool does not have.
-  void check(const Place &place, Pool pool);
+  /// Traps, where the policy says so, at a block that a pool does not have.
+  Place checked(Place place, Pool pool);
   SmallVector<Value> loadPiece(Value block, Value slot, Value chunk);
 
   ImplicitLocOpBuilder &b;
