@@ -386,7 +386,10 @@ void ptxsim::reportDeadlock(Cluster &cluster) {
           break;
         }
         case LaneGroup::AtCollective:
-          what = "waits for lanes of its member mask that never come";
+          what = program.code[pc].flow == Flow::WholeWarp
+                     ? "waits for the other threads of its warp, which never "
+                       "come"
+                     : "waits for lanes of its member mask that never come";
           break;
         case LaneGroup::AtClusterBarrier:
           what = "waits at the cluster barrier, which not all threads reach";

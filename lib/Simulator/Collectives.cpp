@@ -314,13 +314,6 @@ void decodeActivemask(Statement &s) {
 
 } // namespace
 
-void Statement::emitWholeWarp(InstClass instClass, Handler fn) {
-  ast::Operand everyone;
-  everyone.kind = ast::Operand::Integer;
-  everyone.value = 0xffffffff;
-  emitCollective(instClass, fn, everyone, inst.op);
-}
-
 /// The member mask follows the handler's own operands.
 void Statement::emitCollective(InstClass instClass, Handler fn,
                                const ast::Operand &members, uint8_t op) {

@@ -521,11 +521,13 @@ void decodeWgmma(Statement &s) {
       (what == 2 && !s.immediate(s.operand(0), groups)))
     return;
   s.inst.imm = int64_t(groups & 0xff);
-  if (what == 2)
-    s.inst.flow = Flow::MayYield;
-  s.emit(InstClass::Matrix, what == 0   ? wgmmaFenceHandler
-                            : what == 1 ? wgmmaCommitHandler
-                                        : wgmmaWaitHandler);
+  if (what != 2) {
+    s.emitWholeWarp(InstClass::Matrix,
+                    what == 0 ? wgmmaFenceHandler : wgmmaCommitHandler);
+    return;
+  }
+  s.inst.flow = Flow::MayYield;
+  s.emit(InstClass::Matrix, wgmmaWaitHandler);
 }
 
 } // namespace

@@ -245,7 +245,10 @@ public:
   void emitCollective(InstClass instClass, Handler fn,
                       const ast::Operand &members, uint8_t op);
   /// The same for all lanes of the warp.
-  void emitWholeWarp(InstClass instClass, Handler fn);
+  void emitWholeWarp(InstClass instClass, Handler fn) {
+    inst.flow = Flow::WholeWarp;
+    emit(instClass, fn);
+  }
   void finish();
 
   ProgramBuilder &builder;

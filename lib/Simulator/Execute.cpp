@@ -124,6 +124,7 @@ private:
   void forMemberSets(const Inst &inst, const uint32_t *members, uint32_t active,
                      Body &&body);
   void collective(const Inst &inst, uint32_t pc, uint32_t active);
+  void wholeWarp(const Inst &inst, uint32_t pc, uint32_t active);
   void warpBarrier(const Inst &inst, uint32_t pc, uint32_t active);
   void leaveWarpBarrier(uint32_t pc, uint32_t set);
   void splitByValue(const uint32_t *targets, uint32_t lanes);
@@ -362,6 +363,11 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
     if (active)
       collective(inst, pc, active);
     return false;
+  case Flow::WholeWarp:
+    putGroup(warp, pc + 1, mask & ~active);
+    if (active)
+      wholeWarp(inst, pc, active);
+    return false;
   case Flow::WarpBarrier:
     putGroup(warp, pc + 1, mask & ~active);
     if (active)
@@ -433,6 +439,31 @@ void Turn::collective(const Inst &inst, uint32_t pc, uint32_t active) {
   });
   putGroup(warp, pc + 1, done);
   putGroup(warp, pc, waiting, LaneGroup::AtCollective);
+}
+
+/// Executes when all lanes that are left are here. It takes operands of every
+/// lane, so that its results mean nothing where some are missing.
+void Turn::wholeWarp(const Inst &inst, uint32_t pc, uint32_t active) {
+  if (warp.live & ~active) {
+    putGroup(warp, pc, active, LaneGroup::AtCollective);
+    return;
+  }
+  if (active != ~0u && warp.block->launch->tools & SyncCheck) {
+    uint32_t begun =
+        std::min(32u, warp.block->launch->threadsPerBlock - warp.index * 32);
+    std::string message = "executed by " +
+                          std::to_string(__builtin_popcount(active)) +
+                          " of 32 threads of the warp; ";
+    report(warp, inst, unsigned(__builtin_ctz(active)), SyncCheck,
+           "partial-warp",
+           message + (begun == uint32_t(__builtin_popcount(active))
+                          ? "the block has no more"
+                          : "the others have exited"));
+  }
+  inst.fn(warp, inst, active);
+  if (warp.clock)
+    exchangeLanes(warp, active);
+  putGroup(warp, pc + 1, active);
 }
 
 /// bar.warp.sync: the lanes of a mask may come from different instructions, and

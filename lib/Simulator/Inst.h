@@ -43,6 +43,9 @@ enum class Flow : uint8_t {
   Barrier,
   /// Executed by the lanes of a member mask together.
   Collective,
+  /// Executed by all lanes of a warp together: those that have exited, or that
+  /// the block does not have, are missing.
+  WholeWarp,
   /// `bar.warp.sync`: as Collective, but may meet at different instructions.
   WarpBarrier,
   /// Ends the turn of the warp where the handler asks for it, perhaps to be

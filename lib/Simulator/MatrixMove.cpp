@@ -9,19 +9,58 @@
 
 using namespace ptxsim;
 
-void ptxsim::ldmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
-  unsigned rows = i.count * 8u;
+namespace {
+
+/// The addresses of rows of `bytes` that lanes of `mask` give, the first one
+/// the first row's, counted as one access.
+class RowAddresses {
+public:
+  RowAddresses(Warp &w, const Inst &i, uint32_t mask, unsigned rows,
+               unsigned bytes, AccessMode mode)
+      : w(w), i(i), lanes(rows == 32 ? mask : mask & ((1u << rows) - 1)),
+        bytes(bytes) {
+    forLanes(lanes, [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
+    if (w.block->launch->instrumented)
+      countAccess(w, i, lanes, addresses, bytes, mode);
+  }
+  /// Calls `use(row, data)`.
+  template <typename Use> void read(Use use) {
+    forLanes(lanes, [&](unsigned l) {
+      if (const char *p = resolve(w, i, l, addresses[l], bytes, 16,
+                                  Space::Shared, AccessMode::Read))
+        use(l, p);
+    });
+  }
+  /// `data(row)` is what to write.
+  template <typename Data> void write(Data data) {
+    forLanes(lanes, [&](unsigned l) {
+      const char *from = data(l);
+      w.storeData = from;
+      char *p = resolve(w, i, l, addresses[l], bytes, 16, Space::Shared,
+                        AccessMode::Write);
+      w.storeData = nullptr;
+      if (p)
+        memcpy(p, from, bytes);
+    });
+    ++w.modifications;
+  }
+
+private:
+  Warp &w;
+  const Inst &i;
+  const uint32_t lanes;
+  const unsigned bytes;
   uint64_t addresses[32];
-  for (unsigned l = 0; l < 32; ++l)
-    addresses[l] = laneAddress(w, i, l);
-  uint32_t readers = rows == 32 ? ~0u : (1u << rows) - 1;
-  if (w.block->launch->instrumented)
-    countAccess(w, i, readers & mask, addresses, 16, AccessMode::Read);
+};
+
+} // namespace
+
+void ptxsim::ldmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
+  RowAddresses rows(w, i, mask, i.count * 8u, 16, AccessMode::Read);
   uint16_t matrix[4][8][8] = {};
-  for (unsigned l = 0; l < rows; ++l)
-    if (const char *p = resolve(w, i, l, addresses[l], 16, 16, Space::Shared,
-                                AccessMode::Read))
-      memcpy(matrix[l / 8][l % 8], p, 16);
+  rows.read([&](unsigned row, const char *p) {
+    memcpy(matrix[row / 8][row % 8], p, 16);
+  });
   for (unsigned k = 0; k < i.count; ++k) {
     uint32_t *d = w.reg<uint32_t>(w.operands[i.operands + k].slot);
     forLanes(mask, [&, d, k](unsigned l) {
@@ -35,13 +74,7 @@ void ptxsim::ldmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 void ptxsim::stmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
-  unsigned rows = i.count * 8u;
-  uint64_t addresses[32];
-  for (unsigned l = 0; l < 32; ++l)
-    addresses[l] = laneAddress(w, i, l);
-  uint32_t writers = rows == 32 ? ~0u : (1u << rows) - 1;
-  if (w.block->launch->instrumented)
-    countAccess(w, i, writers & mask, addresses, 16, AccessMode::Write);
+  RowAddresses rows(w, i, mask, i.count * 8u, 16, AccessMode::Write);
   uint16_t matrix[4][8][8] = {};
   for (unsigned k = 0; k < i.count; ++k) {
     const uint32_t *s = w.reg<uint32_t>(w.operands[i.operands + k].slot);
@@ -52,15 +85,9 @@ void ptxsim::stmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
       (i.flags ? m[2 * t + 1][g] : m[g][2 * t + 1]) = uint16_t(s[l] >> 16);
     }
   }
-  for (unsigned l = 0; l < rows; ++l) {
-    w.storeData = reinterpret_cast<const char *>(matrix[l / 8][l % 8]);
-    char *p = resolve(w, i, l, addresses[l], 16, 16, Space::Shared,
-                      AccessMode::Write);
-    w.storeData = nullptr;
-    if (p)
-      memcpy(p, matrix[l / 8][l % 8], 16);
-  }
-  ++w.modifications;
+  rows.write([&](unsigned row) {
+    return reinterpret_cast<const char *>(matrix[row / 8][row % 8]);
+  });
 }
 
 void ptxsim::movmatrixHandler(Warp &w, const Inst &i, uint32_t mask) {
@@ -91,21 +118,14 @@ static uint8_t unpackElement(const char *row, unsigned bits, unsigned index) {
 
 void ptxsim::ldmatrixBytesHandler(Warp &w, const Inst &i, uint32_t mask) {
   bool transposed = i.flags;
-  unsigned rowsEach = transposed ? 16 : 8, rows = i.count * rowsEach;
   // Behind 6- and 4-bit elements a row of 16 bytes is padding.
-  unsigned rowBytes = i.size * 2u;
-  uint64_t addresses[32];
-  for (unsigned l = 0; l < 32; ++l)
-    addresses[l] = laneAddress(w, i, l);
-  uint32_t readers = rows == 32 ? ~0u : (1u << rows) - 1;
-  if (w.block->launch->instrumented)
-    countAccess(w, i, readers & mask, addresses, rowBytes, AccessMode::Read);
+  RowAddresses rows(w, i, mask, i.count * (transposed ? 16u : 8u), i.size * 2u,
+                    AccessMode::Read);
   uint8_t matrix[32][16] = {};
-  for (unsigned l = 0; l < rows; ++l)
-    if (const char *p = resolve(w, i, l, addresses[l], rowBytes, 16,
-                                Space::Shared, AccessMode::Read))
-      for (unsigned e = 0; e < 16; ++e)
-        matrix[l][e] = unpackElement(p, i.size, e);
+  rows.read([&](unsigned row, const char *p) {
+    for (unsigned e = 0; e < 16; ++e)
+      matrix[row][e] = unpackElement(p, i.size, e);
+  });
   for (unsigned k = 0; k < i.count * (transposed ? 2u : 1u); ++k) {
     uint32_t *d = w.reg<uint32_t>(w.operands[i.operands + k].slot);
     forLanes(mask, [&, d, k](unsigned l) {
@@ -122,13 +142,7 @@ void ptxsim::ldmatrixBytesHandler(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 void ptxsim::stmatrixBytesHandler(Warp &w, const Inst &i, uint32_t mask) {
-  unsigned rows = i.count * 8u;
-  uint64_t addresses[32];
-  for (unsigned l = 0; l < 32; ++l)
-    addresses[l] = laneAddress(w, i, l);
-  uint32_t writers = rows == 32 ? ~0u : (1u << rows) - 1;
-  if (w.block->launch->instrumented)
-    countAccess(w, i, writers & mask, addresses, 16, AccessMode::Write);
+  RowAddresses rows(w, i, mask, i.count * 8u, 16, AccessMode::Write);
   // A lane holds columns 2 t and 2 t + 1 of rows g and g + 8.
   char columns[32][16] = {};
   for (unsigned k = 0; k < i.count; ++k) {
@@ -138,13 +152,5 @@ void ptxsim::stmatrixBytesHandler(Warp &w, const Inst &i, uint32_t mask) {
         columns[k * 8 + l % 4 * 2 + e % 2][l / 4 + e / 2 * 8] =
             char(s[l] >> 8 * e);
   }
-  for (unsigned l = 0; l < rows; ++l) {
-    w.storeData = columns[l];
-    char *p = resolve(w, i, l, addresses[l], 16, 16, Space::Shared,
-                      AccessMode::Write);
-    w.storeData = nullptr;
-    if (p)
-      memcpy(p, columns[l], 16);
-  }
-  ++w.modifications;
+  rows.write([&](unsigned row) { return columns[row]; });
 }

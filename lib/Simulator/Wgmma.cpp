@@ -165,8 +165,7 @@ static constexpr size_t mostPending = 1024;
 
 void ptxsim::wgmmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   if (mask != ~0u) {
-    fault(w, i, unsigned(__builtin_ctz(mask)), SyncCheck, "divergent-wgmma",
-          "wgmma executed by part of a warp");
+    w.worker->fail(w, "wgmma executed by part of a warp");
     return;
   }
   PendingWgmma p;

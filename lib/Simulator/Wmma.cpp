@@ -86,17 +86,19 @@ unsigned numColumns(const WmmaFragment &f) {
 /// The matrix as it lies in memory, without the gaps between lines.
 class Tile {
 public:
-  Tile(Warp &w, const Inst &i) : fragment(fragmentOf(i)) {
+  /// Only the lanes of `lanes` have addresses.
+  Tile(Warp &w, const Inst &i, uint32_t lanes)
+      : fragment(fragmentOf(i)), lanes(lanes) {
     lineElements =
         fragment.columnMajor ? numRows(fragment) : numColumns(fragment);
     partBytes = numRows(fragment) * numColumns(fragment) * fragment.bytes / 32;
     unsigned perLine = lineElements * fragment.bytes / partBytes;
-    for (unsigned l = 0; l < 32; ++l) {
+    forLanes(lanes, [&](unsigned l) {
       uint64_t stride = i.c == noSlot ? lineElements : w.reg<uint32_t>(i.c)[l];
       addresses[l] = laneAddress(w, i, l) +
                      l / perLine * stride * fragment.bytes +
                      l % perLine * partBytes;
-    }
+    });
   }
   char *at(Place p) {
     unsigned index = fragment.columnMajor ? p.column * lineElements + p.row
@@ -104,12 +106,12 @@ public:
     return data + index * fragment.bytes;
   }
   /// Moves the lanes' parts; a place that may not be accessed is left out.
-  void access(Warp &w, const Inst &i, uint32_t mask, AccessMode mode) {
+  void access(Warp &w, const Inst &i, AccessMode mode) {
     // What is reported as a whole is not reported by parts again.
     unsigned align = isAligned(w, i, mode) ? std::min(partBytes, 16u) : 1;
     if (w.block->launch->instrumented)
-      countAccess(w, i, mask, addresses, partBytes, mode);
-    for (unsigned l = 0; l < 32; ++l) {
+      countAccess(w, i, lanes, addresses, partBytes, mode);
+    forLanes(lanes, [&](unsigned l) {
       char *part = data + l * partBytes;
       bool isWrite = mode == AccessMode::Write;
       w.storeData = isWrite ? part : nullptr;
@@ -117,7 +119,7 @@ public:
       w.storeData = nullptr;
       if (p)
         memcpy(isWrite ? p : part, isWrite ? part : p, partBytes);
-    }
+    });
   }
   const WmmaFragment fragment;
 
@@ -131,10 +133,13 @@ private:
                          std::to_string(numRows(fragment)) + " x " +
                          std::to_string(numColumns(fragment)) + " matrix ";
     unsigned wanted = i.count * 4u;
-    uint64_t stride = i.c == noSlot ? lineElements : w.reg<uint32_t>(i.c)[0];
+    unsigned first = unsigned(__builtin_ctz(lanes));
+    uint64_t address = laneAddress(w, i, first);
+    uint64_t stride =
+        i.c == noSlot ? lineElements : w.reg<uint32_t>(i.c)[first];
     uint64_t pitch = stride * fragment.bytes;
     std::string fault;
-    if (uint64_t past = addresses[0] % wanted)
+    if (uint64_t past = address % wanted)
       fault = std::to_string(past) + " bytes past a multiple of " +
               std::to_string(wanted) + ", the bytes of its fragment";
     else if (uint64_t unit = std::min(wanted, 16u); pitch % unit)
@@ -143,12 +148,13 @@ private:
               std::to_string(unit);
     else
       return true;
-    report(w, i, 0, MemCheck, "misaligned", matrix + fault, &addresses[0],
+    report(w, i, first, MemCheck, "misaligned", matrix + fault, &address,
            i.space);
     return false;
   }
 
   char data[maxBytes] = {};
+  const uint32_t lanes;
   uint64_t addresses[32];
   unsigned lineElements, partBytes;
 };
@@ -156,8 +162,8 @@ private:
 } // namespace
 
 void ptxsim::wmmaLoadHandler(Warp &w, const Inst &i, uint32_t mask) {
-  Tile tile(w, i);
-  tile.access(w, i, mask, AccessMode::Read);
+  Tile tile(w, i, mask);
+  tile.access(w, i, AccessMode::Read);
   const OperandSlot *o = w.operands + i.operands;
   forLanes(mask, [&](unsigned l) {
     forElements(tile.fragment, i.count, l,
@@ -169,7 +175,7 @@ void ptxsim::wmmaLoadHandler(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 void ptxsim::wmmaStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
-  Tile tile(w, i);
+  Tile tile(w, i, mask);
   const OperandSlot *o = w.operands + i.operands;
   forLanes(mask, [&](unsigned l) {
     forElements(tile.fragment, i.count, l,
@@ -178,7 +184,7 @@ void ptxsim::wmmaStoreHandler(Warp &w, const Inst &i, uint32_t mask) {
                          tile.fragment.bytes);
                 });
   });
-  tile.access(w, i, mask, AccessMode::Write);
+  tile.access(w, i, AccessMode::Write);
   ++w.modifications;
 }
 

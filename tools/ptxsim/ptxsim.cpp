@@ -110,8 +110,9 @@ static void printResult(const LaunchResult &result, const Options &options,
   for (const Report &report : result.reports)
     fputs(report.text().c_str(), stderr);
   if (options.tools)
-    fprintf(stderr, "%llu findings\n",
-            static_cast<unsigned long long>(result.numFindings));
+    fprintf(stderr, "%llu finding%s\n",
+            static_cast<unsigned long long>(result.numFindings),
+            result.numFindings == 1 ? "" : "s");
   if (options.count)
     fputs(result.counters.text().c_str(), stdout);
 }
