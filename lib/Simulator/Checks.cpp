@@ -26,15 +26,17 @@ void ptxsim::prepareShadow(Block &block) {
   cover(launch.program->staticSharedBytes, launch.config.dynamicSharedBytes);
   if (launch.program->usesReservedShared)
     cover(launch.reservedShared, reservedSharedBytes);
+  shadow.insideEnd =
+      size_t(std::find(shadow.inside.begin(), shadow.inside.end(), uint8_t(0)) -
+             shadow.inside.begin());
   if (launch.tools & InitCheck)
     shadow.written.assign(size, 0);
   shadow.aroundBarrier.assign(block.warps.size(), 0);
   shadow.pending.assign(size, 0);
   prepareProxy(block);
   if (launch.tools & RaceCheck) {
-    shadow.words.resize(size / 4 + 1);
-    shadow.bytes.resize(size);
-    shadow.split.assign(size / 4 + 1, 0);
+    shadow.cells.prepare(size, block.rank * launch.warpsPerBlock,
+                         launch.warpsPerBlock);
     prepareClocks(block);
   }
 }

@@ -7,6 +7,7 @@
 #include "GlobalRaces.h"
 #include "Handlers.h"
 #include "Proxy.h"
+#include "RaceCells.h"
 #include "State.h"
 
 #include <map>
@@ -14,37 +15,6 @@
 namespace ptxsim {
 
 struct PendingCopy;
-
-/// Reads of a place by lanes of a warp (or for its group) in one epoch.
-struct SharedReads {
-  /// 0: none.
-  uint32_t epoch = 0;
-  /// Of the last.
-  uint32_t pc = 0;
-  uint32_t lanes = 0;
-  /// Counted through the cluster.
-  uint16_t warp = 0;
-  bool strong = false;
-};
-
-struct SharedWrite {
-  /// 0: none.
-  uint32_t epoch = 0;
-  uint32_t pc = 0;
-  /// Counted through the cluster.
-  uint16_t thread = 0;
-};
-
-/// The last accesses to a word (or byte) of shared memory.
-struct RaceCell {
-  /// The last weak write, and the last strong one since.
-  SharedWrite weak, strong;
-  /// The reads since the weak write, strong ones since the strong write: the
-  /// first that nothing orders, and where there are more a list of
-  /// SharedShadow's, by its index and one.
-  uint32_t moreReads = 0;
-  SharedReads reads;
-};
 
 /// The last collectives of a warp by their lanes, and the epochs they ended.
 /// What a lane has read before one is in its registers, so that others may
@@ -61,14 +31,15 @@ struct WarpExchanges {
 struct SharedShadow {
   /// Per byte: 1 where a variable lies.
   std::vector<uint8_t> inside;
+  /// Up to here variables lie everywhere.
+  size_t insideEnd = 0;
   /// Per byte: 1 where written since the block began.
   std::vector<uint8_t> written;
   /// Per byte: outstanding asynchronous copies that will write it.
   std::vector<uint8_t> pending;
   unsigned numPending = 0;
-  /// Per 4-byte word; a word accessed in parts uses its byte cells.
-  std::vector<RaceCell> words, bytes;
-  std::vector<uint8_t> split;
+  /// Empty without the race check.
+  RaceCells cells;
   /// Some thread of another block has accessed it.
   bool usedByOthers = false;
   /// Per warp: the lanes that have gone around an aligned barrier where others
@@ -77,9 +48,6 @@ struct SharedShadow {
   /// The instructions that may come behind an aligned barrier, where that has
   /// been asked for.
   std::map<uint32_t, std::vector<bool>> behindBarrier;
-  /// What cells refer to, and which of these none does.
-  std::vector<std::vector<SharedReads>> moreReads;
-  std::vector<uint32_t> unusedReads;
   /// Per warp; empty without the race check.
   std::vector<WarpClock> clocks;
   std::vector<WarpExchanges> exchanges;

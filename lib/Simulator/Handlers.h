@@ -54,10 +54,15 @@ enum : uint8_t {
 char *resolve(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
               unsigned bytes, unsigned align, Space space, AccessMode mode);
 /// The checks of a plain access whose lanes lie in the instruction's range;
-/// false, and nothing noted, if one of them may find something (Race.cpp).
+/// false, and nothing noted, if one of them may find something
+/// (GlobalRaces.cpp).
 bool passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
                   const uint64_t *addresses, uint64_t disp, unsigned bytes,
                   AccessMode mode);
+/// The same of accesses to the block's own shared memory, which may be noted
+/// where it is false (SharedPasses.cpp).
+bool passesShared(Warp &warp, const Inst &inst, uint32_t mask,
+                  const uint32_t *offsets, unsigned bytes, AccessMode mode);
 void loadHandler(Warp &, const Inst &, uint32_t);
 void storeHandler(Warp &, const Inst &, uint32_t);
 /// Parameters of the kernel are the same for all lanes.

@@ -98,9 +98,9 @@ static bool bothStrong(const Warp &warp, const Inst &inst, uint32_t otherWarp,
 
 /// Reports an access of a lane that is not ordered behind the last ones to a
 /// cell.
-static void compare(const RaceCell &cell, Warp &warp, const Inst &inst,
-                    unsigned lane, Block &block, uint32_t offset,
-                    AccessMode mode, bool strong, bool sameValue) {
+static void compare(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
+                    Block &block, uint32_t offset, AccessMode mode, bool strong,
+                    bool sameValue) {
   if (mode == AccessMode::Write && sameValue)
     return;
   auto racesWrite = [&](const SharedWrite &write, bool wasStrong) {
@@ -127,133 +127,54 @@ static void compare(const RaceCell &cell, Warp &warp, const Inst &inst,
                  reads.pc);
     return others != 0;
   };
-  if (racesRead(cell.reads) || !cell.moreReads)
-    return;
-  for (const SharedReads &reads : block.shadow->moreReads[cell.moreReads - 1])
-    if (racesRead(reads))
-      return;
+  block.shadow->cells.anyReads(cell, racesRead);
 }
 
-/// What cells refer to in a block's shadow.
-static void dropMoreReads(SharedShadow &shadow, RaceCell &cell) {
-  if (!cell.moreReads)
-    return;
-  shadow.moreReads[cell.moreReads - 1].clear();
-  shadow.unusedReads.push_back(cell.moreReads);
-  cell.moreReads = 0;
-}
-
-static std::vector<SharedReads> &moreReadsOf(SharedShadow &shadow,
-                                             RaceCell &cell) {
-  if (!cell.moreReads) {
-    if (shadow.unusedReads.empty()) {
-      shadow.moreReads.emplace_back();
-      shadow.unusedReads.push_back(uint32_t(shadow.moreReads.size()));
-    }
-    cell.moreReads = shadow.unusedReads.back();
-    shadow.unusedReads.pop_back();
-  }
-  return shadow.moreReads[cell.moreReads - 1];
-}
-
-static void recordRead(SharedShadow &shadow, RaceCell &cell, const Warp &warp,
+static void recordRead(RaceCells &cells, RaceCell &cell, const Warp &warp,
                        unsigned lane, const SharedReads &added) {
   const std::vector<Inst> &code = warp.block->launch->program->code;
+  bool joined = false;
   auto joins = [&](SharedReads &reads) {
-    if (reads.epoch != added.epoch || reads.warp != added.warp ||
-        reads.strong != added.strong ||
+    if (reads.epoch != added.epoch || reads.strong != added.strong ||
         (added.strong && !haveSameSize(code[reads.pc], code[added.pc])))
       return false;
     reads.lanes |= added.lanes;
     reads.pc = added.pc;
+    joined = true;
     return true;
   };
-  // What is ordered behind the new one is ordered behind those before it, but a
-  // strong read says nothing about what a weak one races with.
-  auto isOld = [&](const SharedReads &reads) {
-    return !reads.epoch ||
-           ((reads.strong || !added.strong) && !unordered(reads, warp, lane));
-  };
-  // A lane's later read stands for its own earlier one likewise.
-  auto supersede = [&](SharedReads &reads) {
-    if (reads.warp != added.warp || (added.strong && !reads.strong) ||
-        (reads.epoch == added.epoch && reads.strong == added.strong))
-      return;
-    reads.lanes &= ~added.lanes;
-    if (!reads.lanes)
-      reads.epoch = 0;
-  };
-  if (!cell.moreReads) {
-    if (joins(cell.reads))
-      return;
-    supersede(cell.reads);
-    if (isOld(cell.reads))
-      cell.reads = added;
-    else
-      moreReadsOf(shadow, cell).push_back(added);
-    return;
-  }
-  std::vector<SharedReads> &more = moreReadsOf(shadow, cell);
-  supersede(cell.reads);
-  bool joined = joins(cell.reads);
-  for (SharedReads &reads : more) {
-    supersede(reads);
-    joined = joined || joins(reads);
-  }
-  if (joined)
-    return;
-  more.erase(std::remove_if(more.begin(), more.end(), isOld), more.end());
-  if (!isOld(cell.reads))
-    more.push_back(added);
-  else
-    cell.reads = added;
-  if (more.empty())
-    dropMoreReads(shadow, cell);
-}
-
-static void dropReads(SharedShadow &shadow, RaceCell &cell) {
-  dropMoreReads(shadow, cell);
-  cell.reads.epoch = 0;
-}
-
-/// Reads that a strong write stands for from now on.
-static void dropStrongReads(SharedShadow &shadow, RaceCell &cell) {
-  if (cell.reads.strong)
-    cell.reads.epoch = 0;
-  if (!cell.moreReads)
-    return;
-  std::vector<SharedReads> &more = shadow.moreReads[cell.moreReads - 1];
-  more.erase(std::remove_if(more.begin(), more.end(),
-                            [](const SharedReads &r) { return r.strong; }),
-             more.end());
-  if (more.empty())
-    dropMoreReads(shadow, cell);
+  // A lane's later read stands for its own earlier one, and one that others are
+  // ordered before for these: what is ordered behind it is ordered behind them.
+  // But a strong read says nothing about what a weak one races with.
+  cells.dropReads(cell, [&](SharedReads &reads) {
+    bool isOwn = reads.warp == added.warp;
+    if (isOwn && joins(reads))
+      return false;
+    if (added.strong && !reads.strong)
+      return false;
+    if (isOwn && !(reads.epoch == added.epoch && reads.strong == added.strong))
+      reads.lanes &= ~added.lanes;
+    return !reads.lanes || !unordered(reads, warp, lane);
+  });
+  if (!joined)
+    cells.addReads(cell, added);
 }
 
 /// A write of the same value is compared with no reads: it drops none either.
-static void recordWrite(SharedShadow &shadow, RaceCell &cell,
+static void recordWrite(RaceCells &cells, RaceCell &cell,
                         const SharedWrite &write, bool strong,
                         bool sameValue = false) {
   if (strong) {
     cell.strong = write;
     if (!sameValue)
-      dropStrongReads(shadow, cell);
+      cells.dropReads(cell,
+                      [](const SharedReads &reads) { return reads.strong; });
     return;
   }
   cell.weak = write;
   cell.strong.epoch = 0;
   if (!sameValue)
-    dropReads(shadow, cell);
-}
-
-static void copyCell(SharedShadow &shadow, RaceCell &to, const RaceCell &from) {
-  dropMoreReads(shadow, to);
-  to = from;
-  if (!from.moreReads)
-    return;
-  to.moreReads = 0;
-  std::vector<SharedReads> more = shadow.moreReads[from.moreReads - 1];
-  moreReadsOf(shadow, to) = std::move(more);
+    cells.dropReads(cell, [](const SharedReads &) { return true; });
 }
 
 static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
@@ -269,44 +190,44 @@ static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
   compare(cell, warp, inst, lane, block, offset, mode, strong, sameValue);
   warp.clock->touched |= 1u << lane;
   if (mode == AccessMode::Read)
-    recordRead(*block.shadow, cell, warp, lane,
+    recordRead(block.shadow->cells, cell, warp, lane,
                {epoch, pc, 1u << lane, by, strong});
   else
-    recordWrite(*block.shadow, cell, {epoch, pc, uint16_t(by * 32u + lane)},
-                strong, sameValue);
+    recordWrite(block.shadow->cells, cell,
+                {epoch, pc, uint16_t(by * 32u + lane)}, strong, sameValue);
 }
 
 void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
                          Block &block, uint32_t offset, unsigned bytes) {
-  SharedShadow &shadow = *block.shadow;
+  RaceCells &cells = block.shadow->cells;
   for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
-    if (!shadow.split[word]) {
-      compare(shadow.words[word], warp, inst, lane, block, word * 4,
+    if (!cells.split[word]) {
+      compare(cells.words[word], warp, inst, lane, block, word * 4,
               AccessMode::Write, false, false);
       continue;
     }
     for (uint32_t k = std::max(word * 4, offset);
          k < std::min(word * 4 + 4, offset + bytes); ++k)
-      compare(shadow.bytes[k], warp, inst, lane, block, k, AccessMode::Write,
+      compare(cells.bytes[k], warp, inst, lane, block, k, AccessMode::Write,
               false, false);
   }
 }
 
 void ptxsim::raceWaited(Warp &warp, const Inst &inst, unsigned lane,
                         Block &block, uint32_t offset, unsigned bytes) {
-  SharedShadow &shadow = *block.shadow;
+  RaceCells &cells = block.shadow->cells;
   uint16_t self = uint16_t(warpInCluster(warp) * 32 + lane);
   warp.clock->touched |= 1u << lane;
   auto record = [&](RaceCell &cell) {
-    recordWrite(shadow, cell, {warp.clock->epoch, pcOf(warp, inst), self},
+    recordWrite(cells, cell, {warp.clock->epoch, pcOf(warp, inst), self},
                 /*strong=*/false);
   };
   for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word)
-    if (!shadow.split[word])
-      record(shadow.words[word]);
+    if (!cells.split[word])
+      record(cells.words[word]);
   for (uint32_t k = offset; k < offset + bytes; ++k)
-    if (shadow.split[k / 4])
-      record(shadow.bytes[k]);
+    if (cells.split[k / 4])
+      record(cells.bytes[k]);
 }
 
 void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
@@ -314,8 +235,8 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
                         AccessMode mode) {
   // What copies write is compared when they are issued, and ordered by what
   // waits for them.
-  SharedShadow &shadow = *block.shadow;
-  shadow.usedByOthers |= &block != warp.block;
+  RaceCells &cells = block.shadow->cells;
+  block.shadow->usedByOthers |= &block != warp.block;
   bool forget = warp.asynchronous && mode != AccessMode::Read;
   bool passesOn = !warp.asynchronous && isStrong(warp, inst, mode) &&
                   !(mode == AccessMode::Read && inst.flags & AccessGuess);
@@ -329,9 +250,9 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
     uint32_t upTo = std::min(end, word * 4 + 4);
     bool whole = upTo - at == 4;
     if (forget) {
-      recordWrite(shadow, shadow.words[word], {}, /*strong=*/false);
+      recordWrite(cells, cells.words[word], {}, /*strong=*/false);
       for (uint32_t k = at; k < upTo; ++k)
-        recordWrite(shadow, shadow.bytes[k], {}, /*strong=*/false);
+        recordWrite(cells, cells.bytes[k], {}, /*strong=*/false);
       at = upTo;
       continue;
     }
@@ -339,17 +260,17 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
         warp.storeData ? warp.storeData + (at - offset) : nullptr;
     bool same = mode == AccessMode::Write && data &&
                 memcmp(block.shared.data() + at, data, upTo - at) == 0;
-    if (whole && !shadow.split[word]) {
-      visit(shadow.words[word], warp, inst, lane, block, at, mode, same);
+    if (whole && !cells.split[word]) {
+      visit(cells.words[word], warp, inst, lane, block, at, mode, same);
     } else {
-      if (!shadow.split[word]) {
-        shadow.split[word] = 1;
-        for (uint32_t k = word * 4; k < word * 4 + 4 && k < shadow.bytes.size();
+      if (!cells.split[word]) {
+        cells.split[word] = 1;
+        for (uint32_t k = word * 4; k < word * 4 + 4 && k < cells.bytes.size();
              ++k)
-          copyCell(shadow, shadow.bytes[k], shadow.words[word]);
+          cells.copy(cells.bytes[k], cells.words[word]);
       }
       for (uint32_t k = at; k < upTo; ++k)
-        visit(shadow.bytes[k], warp, inst, lane, block, k, mode, same);
+        visit(cells.bytes[k], warp, inst, lane, block, k, mode, same);
     }
     at = upTo;
   }
@@ -386,25 +307,25 @@ void ptxsim::raceAtExit(Block &block) {
            &address, Space::Shared);
   };
   auto checkReads = [&](uint32_t offset, const SharedReads &reads) {
-    for (uint32_t m = reads.lanes; reads.epoch && m; m &= m - 1)
+    for (uint32_t m = reads.lanes; m; m &= m - 1)
       check(offset, uint16_t(reads.warp * 32u + unsigned(__builtin_ctz(m))),
             reads.epoch, reads.pc, AccessMode::Read);
   };
-  auto checkCell = [&](uint32_t offset, const RaceCell &cell) {
+  RaceCells &cells = shadow.cells;
+  auto checkCell = [&](uint32_t offset, RaceCell &cell) {
     for (const SharedWrite *write : {&cell.weak, &cell.strong})
       check(offset, write->thread, write->epoch, write->pc, AccessMode::Write);
-    checkReads(offset, cell.reads);
-    if (cell.moreReads)
-      for (const SharedReads &reads : shadow.moreReads[cell.moreReads - 1])
-        checkReads(offset, reads);
+    cells.anyReads(cell, [&](const SharedReads &reads) {
+      checkReads(offset, reads);
+      return false;
+    });
   };
-  for (uint32_t word = 0; word < shadow.words.size(); ++word) {
-    if (!shadow.split[word]) {
-      checkCell(word * 4, shadow.words[word]);
+  for (uint32_t word = 0; word < cells.words.size(); ++word) {
+    if (!cells.split[word]) {
+      checkCell(word * 4, cells.words[word]);
       continue;
     }
-    for (uint32_t k = word * 4; k < word * 4 + 4 && k < shadow.bytes.size();
-         ++k)
-      checkCell(k, shadow.bytes[k]);
+    for (uint32_t k = word * 4; k < word * 4 + 4 && k < cells.bytes.size(); ++k)
+      checkCell(k, cells.bytes[k]);
   }
 }

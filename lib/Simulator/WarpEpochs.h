@@ -19,6 +19,8 @@ public:
   void reset(size_t numWarps);
   bool empty() const { return all.empty(); }
   size_t size() const { return all.size(); }
+  /// Per warp: the last epoch that has been seen of all its lanes.
+  const uint32_t *allLanes() const { return all.data(); }
   /// Whether an epoch of a lane has been seen the end of.
   PTXSIM_INLINE bool covers(unsigned warp, unsigned lane,
                             uint32_t epoch) const {

@@ -147,7 +147,7 @@ void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
     storeTo<M, R, N>(w, i, mask, pointers);
 }
 
-template <typename M, typename R, unsigned N, AccessKind Kind>
+template <typename M, typename R, unsigned N, AccessKind Kind, bool Checked>
 void sharedAccess(Warp &w, const Inst &i, uint32_t mask) {
   constexpr unsigned bytes = sizeof(M) * N;
   alignas(64) uint32_t offsets[32];
@@ -169,7 +169,11 @@ void sharedAccess(Warp &w, const Inst &i, uint32_t mask) {
   }
   if (w.sharedSize < bytes ||
       !allInsideShared(offsets, uint32_t(w.sharedSize - bytes), bytes - 1,
-                       mask)) {
+                       mask) ||
+      (Checked &&
+       !passesShared(w, i, mask, offsets, bytes,
+                     Kind == AccessKind::Load ? AccessMode::Read
+                                              : AccessMode::Write))) {
     if (Kind == AccessKind::Load)
       loadHandler(w, i, mask);
     else
@@ -187,19 +191,21 @@ void sharedAccess(Warp &w, const Inst &i, uint32_t mask) {
     storeTo<M, R, N>(w, i, mask, pointers);
 }
 
+template <typename M, typename R, unsigned N, bool Checked>
+Handler pickSpace(AccessKind kind, Space space) {
+  if (space == Space::Shared)
+    return kind == AccessKind::Load
+               ? sharedAccess<M, R, N, AccessKind::Load, Checked>
+               : sharedAccess<M, R, N, AccessKind::Store, Checked>;
+  return kind == AccessKind::Load
+             ? globalAccess<M, R, N, AccessKind::Load, Checked>
+             : globalAccess<M, R, N, AccessKind::Store, Checked>;
+}
+
 template <typename M, typename R, unsigned N>
 Handler pickSpace(AccessKind kind, Space space, bool checked) {
-  if (checked)
-    return space == Space::Shared ? nullptr
-           : kind == AccessKind::Load
-               ? globalAccess<M, R, N, AccessKind::Load, true>
-               : globalAccess<M, R, N, AccessKind::Store, true>;
-  if (space == Space::Shared)
-    return kind == AccessKind::Load ? sharedAccess<M, R, N, AccessKind::Load>
-                                    : sharedAccess<M, R, N, AccessKind::Store>;
-  return kind == AccessKind::Load
-             ? globalAccess<M, R, N, AccessKind::Load, false>
-             : globalAccess<M, R, N, AccessKind::Store, false>;
+  return checked ? pickSpace<M, R, N, true>(kind, space)
+                 : pickSpace<M, R, N, false>(kind, space);
 }
 
 template <typename M, typename R>
