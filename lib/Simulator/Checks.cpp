@@ -26,9 +26,8 @@ void ptxsim::prepareShadow(Block &block) {
   cover(launch.program->staticSharedBytes, launch.config.dynamicSharedBytes);
   if (launch.program->usesReservedShared)
     cover(launch.reservedShared, reservedSharedBytes);
-  shadow.insideEnd =
-      size_t(std::find(shadow.inside.begin(), shadow.inside.end(), uint8_t(0)) -
-             shadow.inside.begin());
+  shadow.allInside = std::count(shadow.inside.begin(), shadow.inside.end(),
+                                uint8_t(1)) == std::ptrdiff_t(size);
   if (launch.tools & InitCheck)
     shadow.written.assign(size, 0);
   shadow.aroundBarrier.assign(block.warps.size(), 0);

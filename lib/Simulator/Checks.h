@@ -31,8 +31,7 @@ struct WarpExchanges {
 struct SharedShadow {
   /// Per byte: 1 where a variable lies.
   std::vector<uint8_t> inside;
-  /// Up to here variables lie everywhere.
-  size_t insideEnd = 0;
+  bool allInside = false;
   /// Per byte: 1 where written since the block began.
   std::vector<uint8_t> written;
   /// Per byte: outstanding asynchronous copies that will write it.

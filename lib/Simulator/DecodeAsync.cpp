@@ -505,6 +505,7 @@ void decodeTensorMapCopy(Statement &s) {
   uint8_t scope = uint8_t((device || s.has("cluster") ? FenceCluster : 0) |
                           (device ? FenceDevice : 0));
   s.builder.program->orderDependent |= device;
+  s.builder.program->ordersBlocks |= device;
   bool known = s.take("global") &&
                s.takeOneOf({"shared::cta", "shared"}) >= 0 &&
                s.take("tensormap::generic") && s.take("release") &&

@@ -51,6 +51,7 @@ void takeOrder(Statement &s) {
     s.inst.flags |= AccessOfBlock;
   else if (s.has("cluster"))
     s.inst.flags |= AccessOfCluster;
+  s.builder.program->ordersBlocks |= s.inst.flags & AccessRelease;
   s.takeScopeAndSemantics();
 }
 
@@ -300,6 +301,7 @@ void decodeFence(Statement &s) {
   bool device = s.has("gpu") || s.has("sys") || s.has("gl");
   bool wide = device || s.has("cluster");
   s.builder.program->orderDependent |= device;
+  s.builder.program->ordersBlocks |= device;
   bool acquires = s.has("acquire");
   bool hasProxy = s.take("proxy");
   int proxy = hasProxy ? s.takeOneOf({"async", "alias", "async::generic",

@@ -37,8 +37,9 @@ static unsigned strengthOf(const Warp &warp, const Inst &inst,
   return warp.asynchronous ? DeviceScope : scopeOf(inst);
 }
 
-GlobalRaces::GlobalRaces(bool byByte)
-    : unit(byByte ? 1 : 4), segments(1), addedReaders(numAddedReaders) {}
+GlobalRaces::GlobalRaces(bool byByte, bool ordersBlocks)
+    : unit(byByte ? 1 : 4), ordersBlocks(ordersBlocks), segments(1),
+      addedReaders(numAddedReaders) {}
 
 void GlobalRaces::unmap(Shadow &shadow) {
   unmapMemory(shadow.cells, shadow.units * sizeof(Cell));
@@ -91,7 +92,8 @@ uint32_t GlobalRaces::newSegment(const Warp &warp, uint32_t epoch) {
 
 uint32_t GlobalRaces::segmentOf(Warp &warp) {
   WarpClock &clock = *warp.clock;
-  if (clock.segment < firstOfBlock || clock.segmentEpoch != clock.epoch ||
+  if (clock.segment < firstOfBlock ||
+      (ordersBlocks && clock.segmentEpoch != clock.epoch) ||
       clock.segmentGeneration != generation ||
       uint32_t(warp.block->linear) != lastBlock) {
     clock.segment = newSegment(warp, clock.epoch);
@@ -226,11 +228,26 @@ GlobalRaces::Access GlobalRaces::weakerReaders(Access reader) {
   return kept ? setOf(readers, {0, 0}) : Access{0, 0};
 }
 
+/// Leaves two weak readers, if there are: of each block there is one at most.
+void GlobalRaces::keepEnough(ReadSet &readers) {
+  ReadSet weak;
+  for (unsigned k = 0; k < readers.count && weak.count < 2; ++k)
+    if (isWeak(readers.readers[k]))
+      weak.readers[weak.count++] = readers.readers[k];
+  if (weak.count == 2)
+    readers = weak;
+}
+
 /// Sets are shared by the cells that have the same.
 GlobalRaces::Access GlobalRaces::setOf(const ReadSet &readers,
                                        Access otherwise) {
   if (readers.count == 1)
     return readers.readers[0];
+  uint32_t site = !ordersBlocks && readers.count == 2 &&
+                          isWeak(readers.readers[0]) &&
+                          isWeak(readers.readers[1])
+                      ? isEnough
+                      : 0;
   uint64_t hash = readers.count;
   for (unsigned k = 0; k < readers.count; ++k) {
     hash = (hash ^ readers.readers[k].segment) * 0xff51afd7ed558ccd;
@@ -238,22 +255,22 @@ GlobalRaces::Access GlobalRaces::setOf(const ReadSet &readers,
   }
   auto [it, isNew] = setsByHash.try_emplace(hash, uint32_t(sets.size()));
   if (!isNew)
-    return sets[it->second] == readers ? Access{isSet | it->second, 0}
+    return sets[it->second] == readers ? Access{isSet | it->second, site}
                                        : otherwise;
   if (sets.size() == maxSets) {
     setsByHash.erase(it);
     return otherwise;
   }
   sets.push_back(readers);
-  return {isSet | it->second, 0};
+  return {isSet | it->second, site};
 }
 
 /// Whether a read stands for one of its own block before it: of its warp, or
-/// ordered.
+/// ordered; any if nothing orders other blocks behind one of the two alone.
 bool GlobalRaces::isReplaced(const Warp &warp, unsigned lane,
                              Access before) const {
   const Segment &segment = segments[before.segment];
-  return segment.warp == warpInCluster(warp) ||
+  return !ordersBlocks || segment.warp == warpInCluster(warp) ||
          ptxsim::isOrdered(warp, lane,
                            uint16_t(segment.warp * 32 + laneOf(before)),
                            segment.epoch);
@@ -261,6 +278,8 @@ bool GlobalRaces::isReplaced(const Warp &warp, unsigned lane,
 
 void GlobalRaces::addReader(Access &reader, const Warp &warp, unsigned lane,
                             Access added) {
+  if (areEnough(reader))
+    return;
   if (reader.segment == 0) {
     reader = added;
     return;
@@ -286,7 +305,7 @@ void GlobalRaces::addReader(Access &reader, const Warp &warp, unsigned lane,
     bool isOfBlock =
         segments[before.segment].block == uint32_t(warp.block->linear);
     bool isBefore = isOfBlock ? isReplaced(warp, lane, before)
-                              : isOrdered(warp, lane, before);
+                              : ordersBlocks && isOrdered(warp, lane, before);
     bool isStronger = strengthOf(before) >= strengthOf(added);
     if (isStronger && (isBefore || (isOfBlock && ++ofBlock >= mostOfBlock)))
       readers.readers[k].segment = 0;
@@ -298,6 +317,8 @@ void GlobalRaces::addReader(Access &reader, const Warp &warp, unsigned lane,
   Access before = reader;
   if (kept < maxReaders) {
     readers.readers[readers.count++] = added;
+    if (!ordersBlocks)
+      keepEnough(readers);
     reader = setOf(readers, reader);
   }
   known = {before, added, reader};
@@ -404,6 +425,13 @@ bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
     return false;
   // First of all: it may be another block's turn.
   uint32_t segment = segmentOf(warp);
+  // Of lanes in a row that read the same the last stands for all.
+  uint32_t repeated = 0;
+  if (isRead)
+    for (unsigned l = 0; l + 1 < 32; ++l)
+      repeated |= uint32_t(addresses[l] == addresses[l + 1]) << l;
+  const uint32_t lanes = mask;
+  mask &= ~(repeated & mask >> 1);
   bool clean = true;
   for (uint32_t m = mask; m; m &= m - 1) {
     uint64_t offset = addresses[__builtin_ctz(m)] - origin;
@@ -419,7 +447,7 @@ bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
     return false;
   const Program &program = *warp.block->launch->program;
   uint32_t pc = uint32_t(&inst - program.code.data());
-  warp.clock->touched |= mask;
+  warp.clock->touched |= lanes;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = unsigned(__builtin_ctz(m));
     uint64_t offset = addresses[lane] - origin;
@@ -428,6 +456,8 @@ bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
     for (unsigned k = 0; k < count; ++k) {
       if (!isRead)
         cell[k] = {now, {0, 0}};
+      else if (areEnough(cell[k].reader))
+        continue;
       else if (cell[k].reader.segment == 0 ||
                cell[k].reader.segment == segment ||
                (isOwn(cell[k].reader.segment) &&

@@ -18,7 +18,9 @@ namespace ptxsim {
 /// its thread and epoch (Clocks.cpp); those of one block are not compared.
 class GlobalRaces {
 public:
-  explicit GlobalRaces(bool byByte);
+  /// Cells of bytes, or of words. Without `ordersBlocks` nothing in the launch
+  /// can order an access behind one of another block.
+  GlobalRaces(bool byByte, bool ordersBlocks);
   ~GlobalRaces();
   /// The allocation is about to go.
   void forget(const Allocation &allocation);
@@ -69,6 +71,9 @@ private:
     Access writer, reader;
   };
   static constexpr uint32_t isSet = 0x80000000, strongFollows = 0x80000000;
+  /// Access::site of the set of two weak reads of different blocks that nothing
+  /// orders: whatever races with a further read races with one of them.
+  static constexpr uint32_t isEnough = 1;
   /// More readers that nothing orders are not kept.
   static constexpr unsigned maxReaders = 12, maxReadersOfBlock = 4;
   struct ReadSet {
@@ -96,6 +101,7 @@ private:
   }
   static unsigned laneOf(Access access) { return access.site & 31; }
   static unsigned strengthOf(Access access) { return access.site >> 5 & 3; }
+  static bool isWeak(Access access) { return strengthOf(access) == BlockScope; }
   static uint32_t pcOf(Access access) { return access.site >> 8; }
   /// Certainly nobody, or one thread of the block that has come last.
   bool isOwn(uint32_t segment) const {
@@ -116,10 +122,17 @@ private:
   ReadSet readersOf(Access reader) const;
   /// Those that are not strong to the device.
   Access weakerReaders(Access reader);
+  static void keepEnough(ReadSet &readers);
   Access setOf(const ReadSet &readers, Access otherwise);
   void restart();
 
+  /// Nothing is to be added to readers.
+  static bool areEnough(Access reader) {
+    return reader.segment & isSet && reader.site == isEnough;
+  }
+
   const unsigned unit;
+  const bool ordersBlocks;
   std::map<const Allocation *, Shadow> shadows;
   /// The shadow of the last access.
   const Allocation *lastAllocation = nullptr;

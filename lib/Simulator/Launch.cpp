@@ -238,7 +238,9 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   unsigned threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
   if (options.tools & RaceCheck) {
-    launch.globalRaces = std::make_unique<GlobalRaces>(program->accessesBytes);
+    launch.globalRaces = std::make_unique<GlobalRaces>(
+        program->accessesBytes,
+        program->ordersBlocks || launch.clusterBlocks > 1);
     launch.pendingSources = std::make_unique<PendingSources>();
   }
   if (options.tools & SyncCheck && program->asyncReadsGlobal &&

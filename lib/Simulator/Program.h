@@ -194,6 +194,8 @@ struct Program {
   /// Results may depend on the order of blocks (global atomics that return
   /// values or round, waiting on other blocks): such kernels run on one worker.
   bool orderDependent = false;
+  /// A fence or a release reaches the device: it may order blocks.
+  bool ordersBlocks = false;
   /// It reads %clock or %globaltimer.
   bool readsTime = false;
   /// Bulk copies or wgmma read shared memory, which needs proxy fences.

@@ -52,7 +52,11 @@ void ptxsim::exchangeLanes(Warp &warp, uint32_t lanes) {
     if (exchange.epoch < to->epoch)
       to = &exchange;
   }
-  *to = {lanes, warp.clock->epoch++};
+  // It orders nothing that other blocks may see.
+  WarpClock &clock = *warp.clock;
+  if (clock.segmentEpoch == clock.epoch)
+    ++clock.segmentEpoch;
+  *to = {lanes, clock.epoch++};
 }
 
 /// Those that have since exchanged values with a lane of their warp.

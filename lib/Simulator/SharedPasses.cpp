@@ -14,8 +14,8 @@ namespace {
 class Pass {
 public:
   Pass(Warp &warp, const Inst &inst)
-      : cells(warp.block->shadow->cells), clock(*warp.clock),
-        seen(warp.clock->seen.allLanes()), self(uint16_t(warpInCluster(warp))),
+      : cells(warp.block->shadow->cells), seen(warp.clock->seen.allLanes()),
+        self(uint16_t(warpInCluster(warp))), epoch(warp.clock->epoch),
         index(warp.index),
         pc(uint32_t(&inst - warp.block->launch->program->code.data())) {}
 
@@ -57,7 +57,7 @@ public:
           return false;
       cells.dropReaders(cell);
     }
-    cell.weak = {clock.epoch, pc, uint16_t(self * 32u + lane)};
+    cell.weak = {epoch, pc, uint16_t(self * 32u + lane)};
     cell.strong.epoch = 0;
     cell.reads.epoch = 0;
     return true;
@@ -65,7 +65,7 @@ public:
 
 private:
   SharedReads by(uint32_t lanes) const {
-    return {clock.epoch, pc, lanes, self, /*strong=*/false};
+    return {epoch, pc, lanes, self, /*strong=*/false};
   }
   /// Certainly before what all of some lanes do.
   PTXSIM_INLINE bool isOrdered(const SharedWrite &write, uint32_t lanes) const {
@@ -78,7 +78,7 @@ private:
   }
   /// Lets reads stand for earlier ones, or joins them.
   PTXSIM_INLINE bool replaces(SharedReads &reads, uint32_t lanes) const {
-    if (reads.epoch == clock.epoch && reads.warp == self && !reads.strong) {
+    if (reads.epoch == epoch && reads.warp == self && !reads.strong) {
       reads.lanes |= lanes;
       reads.pc = pc;
       return true;
@@ -90,12 +90,11 @@ private:
   }
 
   RaceCells &cells;
-  const WarpClock &clock;
   /// Per warp of the cluster: the epoch that has been seen of all its lanes.
   const uint32_t *const seen;
   /// Counted through the cluster, and in the block.
   const uint16_t self;
-  const uint32_t index, pc;
+  const uint32_t epoch, index, pc;
 };
 
 /// Calls `pass(cell)` for the cells of an access; false if one gives that.
@@ -104,39 +103,54 @@ PTXSIM_INLINE bool passCells(RaceCells &cells, uint32_t offset, PassCell pass) {
   constexpr unsigned numWords = Bytes < 4 ? 1 : Bytes / 4;
   for (unsigned k = 0; k < numWords; ++k) {
     uint32_t word = offset / 4 + k;
-    if (!cells.split[word]) {
-      if (Bytes < 4 || !pass(cells.words[word]))
-        return false;
-      continue;
+    RaceCell *cell = &cells.words[word], *end = cell + 1;
+    if (cells.split[word]) {
+      cell = &cells.bytes[Bytes < 4 ? offset : word * 4];
+      end = cell + (Bytes < 4 ? Bytes : 4);
+    } else if (Bytes < 4) {
+      return false;
     }
-    uint32_t first = Bytes < 4 ? offset : word * 4;
-    for (uint32_t b = first; b < first + (Bytes < 4 ? Bytes : 4); ++b)
-      if (!pass(cells.bytes[b]))
+    for (; cell != end; ++cell)
+      if (!pass(*cell))
         return false;
   }
   return true;
 }
 
+/// What `must` points at is a byte for each of shared memory, or null; all that
+/// the lanes access must be 1.
 template <unsigned Bytes>
 bool passRaces(Warp &warp, const Inst &inst, uint32_t mask,
-               const uint32_t *offsets, bool isRead) {
+               const uint32_t *offsets, const uint8_t *must, bool isRead) {
   Pass pass(warp, inst);
   RaceCells &cells = warp.block->shadow->cells;
   warp.clock->touched |= mask;
-  while (mask) {
-    unsigned lane = unsigned(__builtin_ctz(mask));
-    uint32_t lanes = mask & -mask, offset = offsets[lane];
-    mask &= mask - 1;
-    if (!isRead) {
-      if (!passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
+  if (!isRead) {
+    for (uint32_t m = mask; m; m &= m - 1) {
+      unsigned lane = unsigned(__builtin_ctz(m));
+      uint32_t offset = offsets[lane];
+      if ((must && !allWritten(must + offset, Bytes)) ||
+          !passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
             return pass.write(cell, lane);
           }))
         return false;
-      continue;
     }
+    return true;
+  }
+  // Lanes that read the same are often neighbours, or half a warp apart.
+  unsigned halves = 0;
+  if (mask == ~0u && memcmp(offsets, offsets + 16, 16 * sizeof *offsets) == 0) {
+    halves = 16;
+    mask = 0xffff;
+  }
+  while (mask) {
+    uint32_t lanes = mask & -mask, offset = offsets[__builtin_ctz(mask)];
+    mask &= mask - 1;
     for (; mask && offsets[__builtin_ctz(mask)] == offset; mask &= mask - 1)
       lanes |= mask & -mask;
-    if (!passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
+    lanes |= lanes << halves;
+    if ((must && !allWritten(must + offset, Bytes)) ||
+        !passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
           return pass.read(cell, lanes);
         }))
       return false;
@@ -147,29 +161,26 @@ bool passRaces(Warp &warp, const Inst &inst, uint32_t mask,
 template <unsigned Bytes>
 bool passes(Warp &warp, const Inst &inst, uint32_t mask,
             const uint32_t *offsets, bool isRead) {
-  const Launch &launch = *warp.block->launch;
+  const uint32_t tools = warp.block->launch->tools;
   SharedShadow &shadow = *warp.block->shadow;
-  bool reads = isRead && launch.tools & InitCheck;
-  uint32_t last = 0;
+  // What has been written lies in variables.
+  const uint8_t *must = isRead && tools & InitCheck ? shadow.written.data()
+                        : tools & MemCheck          ? shadow.inside.data()
+                                                    : nullptr;
+  if (must == shadow.inside.data() && shadow.allInside)
+    must = nullptr;
   bool clean = true;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    uint32_t offset = offsets[__builtin_ctz(m)];
-    last = std::max(last, offset);
-    if (reads)
-      clean &= allWritten(shadow.written.data() + offset, Bytes);
-  }
-  if (launch.tools & MemCheck && last + Bytes > shadow.insideEnd)
-    for (uint32_t m = mask; m; m &= m - 1)
-      clean &=
-          allWritten(shadow.inside.data() + offsets[__builtin_ctz(m)], Bytes);
-  if (shadow.numPending && launch.tools & (RaceCheck | SyncCheck))
+  if (shadow.numPending && tools & (RaceCheck | SyncCheck))
     for (uint32_t m = mask; m; m &= m - 1)
       for (unsigned k = 0; k < Bytes; ++k)
         clean &= !shadow.pending[offsets[__builtin_ctz(m)] + k];
-  if (!clean || (launch.tools & RaceCheck &&
-                 !passRaces<Bytes>(warp, inst, mask, offsets, isRead)))
+  if (!(tools & RaceCheck) && must)
+    for (uint32_t m = mask; m; m &= m - 1)
+      clean &= allWritten(must + offsets[__builtin_ctz(m)], Bytes);
+  if (!clean || (tools & RaceCheck &&
+                 !passRaces<Bytes>(warp, inst, mask, offsets, must, isRead)))
     return false;
-  if (!isRead && launch.tools & InitCheck)
+  if (!isRead && tools & InitCheck)
     for (uint32_t m = mask; m; m &= m - 1)
       memset(shadow.written.data() + offsets[__builtin_ctz(m)], 1, Bytes);
   return true;

@@ -93,7 +93,8 @@ struct WarpClock {
     uint64_t address, version;
   };
   Observation lastObserved[32] = {};
-  /// Its last segment among those of GlobalRaces.
+  /// Its last segment among those of GlobalRaces, and the epoch up to which
+  /// that serves.
   uint32_t segment = 0, segmentEpoch = 0, segmentGeneration = 0;
 };
 
