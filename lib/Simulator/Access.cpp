@@ -96,7 +96,7 @@ static char *resolveGlobal(Warp &warp, const Inst &inst, unsigned lane,
     checkGlobal(warp, inst, lane, *a, address, bytes, mode);
   if (!a->readOnly)
     warp.ranges[inst.operands] = {a->begin, a->end, a->shadow,
-                                  raceCells(warp, *a)};
+                                  raceShadow(warp, *a)};
   return reinterpret_cast<char *>(address);
 }
 

@@ -218,7 +218,7 @@ static std::vector<bool> reachableFrom(const Program &program, uint32_t pc) {
 /// are.
 void ptxsim::noteDivergentBarrier(Warp &warp, uint32_t pc) {
   const Program &program = *warp.block->launch->program;
-  std::vector<bool> &behind = warp.block->shadow->behindBarrier[pc];
+  std::vector<bool> &behind = warp.worker->behindBarrier[pc];
   if (behind.empty())
     behind = reachableFrom(program, pc);
   uint32_t around = 0;
@@ -396,6 +396,9 @@ void ptxsim::reportDeadlock(Cluster &cluster) {
           break;
         default:
           what = "spins on a condition that nothing can change";
+          // A turn ends behind what gives it up.
+          if (pc && program.code[pc - 1].flow == Flow::MayYield)
+            --pc;
         }
         report(warp, program.code[pc], lane, SyncCheck, "deadlock",
                "deadlock: the thread " + what);

@@ -44,9 +44,6 @@ struct SharedShadow {
   /// Per warp: the lanes that have gone around an aligned barrier where others
   /// of the warp wait.
   std::vector<uint32_t> aroundBarrier;
-  /// The instructions that may come behind an aligned barrier, where that has
-  /// been asked for.
-  std::map<uint32_t, std::vector<bool>> behindBarrier;
   /// Per warp; empty without the race check.
   std::vector<WarpClock> clocks;
   std::vector<WarpExchanges> exchanges;
@@ -161,8 +158,8 @@ inline bool haveSameSize(const Inst &a, const Inst &b) {
 }
 void raceShared(Warp &warp, const Inst &inst, unsigned lane, Block &block,
                 uint32_t offset, unsigned bytes, AccessMode mode);
-/// The cells of an allocation, null if it has none yet.
-void *raceCells(Warp &warp, const Allocation &allocation);
+/// What the race check keeps of an allocation, null if it has none yet.
+void *raceShadow(Warp &warp, const Allocation &allocation);
 /// An asynchronous copy that a lane issues will write this: what others do
 /// there must be ordered before.
 void raceAtIssue(Warp &warp, const Inst &inst, unsigned lane, Block &block,

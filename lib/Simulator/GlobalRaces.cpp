@@ -20,11 +20,6 @@ using namespace ptxsim;
 /// From here on all that is known is forgotten: that may hide a race but not
 /// invent one.
 static constexpr size_t maxSegments = size_t(1) << 24;
-static constexpr size_t maxSets = size_t(1) << 20;
-/// From here on, of a block one reader is kept.
-static constexpr size_t maxBlockSets = maxSets / 4;
-/// More than one access adds.
-static constexpr size_t spareSets = size_t(1) << 16;
 /// From here on any block may have observed any write.
 static constexpr size_t maxObserved = size_t(1) << 20;
 static constexpr size_t numAddedReaders = 1024;
@@ -44,6 +39,7 @@ GlobalRaces::GlobalRaces(bool byByte, bool ordersBlocks)
 void GlobalRaces::unmap(Shadow &shadow) {
   unmapMemory(shadow.cells, shadow.units * sizeof(Cell));
   unmapMemory(shadow.strong, shadow.units * sizeof(Access));
+  unmapMemory(shadow.enough, shadow.units / cellsInRow + 1);
 }
 
 GlobalRaces::~GlobalRaces() {
@@ -58,12 +54,15 @@ void GlobalRaces::forget(const Allocation &allocation) {
   unmap(it->second);
   shadows.erase(it);
   lastAllocation = nullptr;
-  lastCells = nullptr;
+  lastShadow = nullptr;
 }
 
 void GlobalRaces::restart() {
-  for (auto &entry : shadows)
-    clearMemory(entry.second.cells, entry.second.units * sizeof(Cell));
+  for (auto &entry : shadows) {
+    const Shadow &shadow = entry.second;
+    clearMemory(shadow.cells, shadow.units * sizeof(Cell));
+    clearMemory(shadow.enough, shadow.units / cellsInRow + 1);
+  }
   segments.resize(1);
   lastBlock = ~0u;
   lastAsync = nullptr;
@@ -139,21 +138,23 @@ bool GlobalRaces::bothStrong(const Warp &warp, Access now,
 std::optional<GlobalRaces::Clash>
 GlobalRaces::visit(size_t index, const Warp &warp, unsigned lane, Access now,
                    bool isRead, bool sameValue) {
-  Cell &cell = lastCells[index];
+  Cell &cell = lastShadow->cells[index];
+  Access &lastStrong = lastShadow->strong[index];
   const bool isStrong = strengthOf(now) == DeviceScope;
   const bool hasStrong = cell.writer.segment & strongFollows;
   const Access writer{cell.writer.segment & ~strongFollows, cell.writer.site};
-  const Access strong = hasStrong ? lastStrong[index] : Access{0, 0};
+  const Access strong = hasStrong ? lastStrong : Access{0, 0};
   // Most atomics come after others.
   if (!isRead && isStrong && hasStrong && !cell.reader.segment &&
       isOwn(writer.segment) && haveSameSize(warp, now, strong)) {
-    lastStrong[index] = now;
+    lastStrong = now;
     return std::nullopt;
   }
   auto recordWrite = [&] {
+    lastShadow->enough[index / cellsInRow] = 0;
     if (isStrong) {
       cell.writer.segment |= strongFollows;
-      lastStrong[index] = now;
+      lastStrong = now;
     } else {
       cell.writer = now;
     }
@@ -353,16 +354,17 @@ bool GlobalRaces::useCells(Warp &warp, const Allocation &allocation) {
     shadow.cells = static_cast<Cell *>(mapMemory(shadow.units * sizeof(Cell)));
     shadow.strong =
         static_cast<Access *>(mapMemory(shadow.units * sizeof(Access)));
+    shadow.enough =
+        static_cast<uint8_t *>(mapMemory(shadow.units / cellsInRow + 1));
   }
-  if (!shadow.cells || !shadow.strong) {
+  if (!shadow.cells || !shadow.strong || !shadow.enough) {
     unmap(shadow);
     shadows.erase(it);
     warp.worker->fail(warp, "out of memory for the race check");
     return false;
   }
   lastAllocation = &allocation;
-  lastCells = shadow.cells;
-  lastStrong = shadow.strong;
+  lastShadow = &shadow;
   return true;
 }
 
@@ -412,178 +414,7 @@ void GlobalRaces::access(Warp &warp, const Inst &inst, unsigned lane,
   }
 }
 
-template <unsigned Bytes>
-bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
-                            const uint64_t *addresses, uint64_t disp,
-                            bool isRead, bool initialised) {
-  const AccessRange &range = warp.ranges[inst.operands];
-  Cell *cells = static_cast<Cell *>(range.cells);
-  const unsigned count = unit == 1 ? Bytes : (Bytes + 3) / 4;
-  const unsigned shift = unit == 1 ? 0 : 2;
-  uint64_t origin = range.begin - disp;
-  if (sets.size() + spareSets > maxSets)
-    return false;
-  // First of all: it may be another block's turn.
-  uint32_t segment = segmentOf(warp);
-  // Of lanes in a row that read the same the last stands for all.
-  uint32_t repeated = 0;
-  if (isRead)
-    for (unsigned l = 0; l + 1 < 32; ++l)
-      repeated |= uint32_t(addresses[l] == addresses[l + 1]) << l;
-  const uint32_t lanes = mask;
-  mask &= ~(repeated & mask >> 1);
-  bool clean = true;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    uint64_t offset = addresses[__builtin_ctz(m)] - origin;
-    if (initialised)
-      clean &= allWritten(range.written + offset, Bytes);
-    const Cell *cell = cells + (offset >> shift);
-    for (unsigned k = 0; k < count; ++k) {
-      clean &= isOwn(cell[k].writer.segment);
-      clean &= isRead || isOwn(cell[k].reader.segment);
-    }
-  }
-  if (!clean)
-    return false;
-  const Program &program = *warp.block->launch->program;
-  uint32_t pc = uint32_t(&inst - program.code.data());
-  warp.clock->touched |= lanes;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned lane = unsigned(__builtin_ctz(m));
-    uint64_t offset = addresses[lane] - origin;
-    Cell *cell = cells + (offset >> shift);
-    Access now = accessBy(segment, pc, lane, BlockScope);
-    for (unsigned k = 0; k < count; ++k) {
-      if (!isRead)
-        cell[k] = {now, {0, 0}};
-      else if (areEnough(cell[k].reader))
-        continue;
-      else if (cell[k].reader.segment == 0 ||
-               cell[k].reader.segment == segment ||
-               (isOwn(cell[k].reader.segment) &&
-                (sets.size() >= maxBlockSets ||
-                 isReplaced(warp, lane, cell[k].reader))))
-        cell[k].reader = now;
-      else
-        addReader(cell[k].reader, warp, lane, now);
-    }
-    if (!isRead && range.written)
-      memset(range.written + offset, 1, Bytes);
-  }
-  return true;
-}
-
-bool GlobalRaces::passAtomics(Warp &warp, const Inst &inst, uint32_t mask,
-                              const uint64_t *addresses, unsigned bytes) {
-  const AccessRange &range = warp.ranges[inst.operands];
-  // The allocation's strong writes are at hand with its cells.
-  if (!range.cells || range.cells != lastCells ||
-      ::strengthOf(warp, inst, AccessMode::Atomic) != DeviceScope)
-    return false;
-  // First of all: it may be another block's turn.
-  uint32_t segment = segmentOf(warp);
-  const std::vector<Inst> &code = warp.block->launch->program->code;
-  uint32_t pc = uint32_t(&inst - code.data());
-  for (uint32_t m = mask; m; m &= m - 1) {
-    uint64_t offset = addresses[__builtin_ctz(m)] - range.begin;
-    for (uint64_t k = offset / unit; k <= (offset + bytes - 1) / unit; ++k) {
-      const Cell &cell = lastCells[k];
-      if (cell.reader.segment || !isOwn(cell.writer.segment & ~strongFollows))
-        return false;
-      if (cell.writer.segment & strongFollows && pcOf(lastStrong[k]) != pc &&
-          !ptxsim::haveSameSize(inst, code[pcOf(lastStrong[k])]))
-        return false;
-    }
-  }
-  warp.clock->touched |= mask;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned lane = unsigned(__builtin_ctz(m));
-    uint64_t offset = addresses[lane] - range.begin;
-    for (uint64_t k = offset / unit; k <= (offset + bytes - 1) / unit; ++k) {
-      lastCells[k].writer.segment |= strongFollows;
-      lastStrong[k] = accessBy(segment, pc, lane, DeviceScope);
-    }
-    if (range.written)
-      memset(range.written + offset, 1, bytes);
-  }
-  return true;
-}
-
-void *ptxsim::raceCells(Warp &warp, const Allocation &allocation) {
+void *ptxsim::raceShadow(Warp &warp, const Allocation &allocation) {
   const GlobalRaces *races = warp.block->launch->globalRaces.get();
-  return races ? races->cellsOf(allocation) : nullptr;
-}
-
-bool ptxsim::passesAtomicChecks(Warp &warp, const Inst &inst, uint32_t mask,
-                                const uint64_t *addresses, unsigned bytes) {
-  const Launch &launch = *warp.block->launch;
-  const AccessRange &range = warp.ranges[inst.operands];
-  GlobalRaces *races = launch.globalRaces.get();
-  if (range.end - range.begin < bytes || range.begin > range.end || !races ||
-      launch.globalProxy || !launch.pendingSources->empty())
-    return false;
-  // What is passed on or observed goes the general way.
-  if (inst.flags & AccessRelease || !races->places.empty() ||
-      !warp.block->cluster->places.empty())
-    return false;
-  uint64_t last = range.end - range.begin - bytes;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned lane = unsigned(__builtin_ctz(m));
-    uint64_t offset = addresses[lane] - range.begin;
-    if (offset > last || addresses[lane] % bytes ||
-        warp.clock->fenced[BlockScope][lane] ||
-        (range.written && launch.tools & InitCheck &&
-         !allWritten(range.written + offset, bytes)))
-      return false;
-  }
-  return races->passAtomics(warp, inst, mask, addresses, bytes);
-}
-
-bool ptxsim::passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
-                          const uint64_t *addresses, uint64_t disp,
-                          unsigned bytes, AccessMode mode) {
-  const Launch &launch = *warp.block->launch;
-  const AccessRange &range = warp.ranges[inst.operands];
-  bool isRead = mode == AccessMode::Read;
-  bool tracksRegisters = !isRead && !launch.program->registerEvents.empty();
-  if (inst.flags & AccessStrong || launch.options->counters ||
-      tracksRegisters ||
-      (!isRead && (launch.globalProxy ||
-                   (launch.pendingSources && !launch.pendingSources->empty()))))
-    return false;
-  bool initialised = isRead && range.written && launch.tools & InitCheck;
-  GlobalRaces *races = launch.globalRaces.get();
-  if (!races) {
-    for (uint32_t m = mask; m && range.written; m &= m - 1) {
-      uint8_t *written =
-          range.written + (addresses[__builtin_ctz(m)] + disp - range.begin);
-      if (!isRead)
-        memset(written, 1, bytes);
-      else if (initialised && !allWritten(written, bytes))
-        return false;
-    }
-    return true;
-  }
-  if (!range.cells)
-    return false;
-  auto passes = [&](auto size) {
-    return races->passesFor<decltype(size)::value>(warp, inst, mask, addresses,
-                                                   disp, isRead, initialised);
-  };
-  switch (bytes) {
-  case 1:
-    return passes(std::integral_constant<unsigned, 1>());
-  case 2:
-    return passes(std::integral_constant<unsigned, 2>());
-  case 4:
-    return passes(std::integral_constant<unsigned, 4>());
-  case 8:
-    return passes(std::integral_constant<unsigned, 8>());
-  case 16:
-    return passes(std::integral_constant<unsigned, 16>());
-  case 32:
-    return passes(std::integral_constant<unsigned, 32>());
-  default:
-    return false;
-  }
+  return races ? races->shadowOf(allocation) : nullptr;
 }

@@ -24,9 +24,9 @@ public:
   ~GlobalRaces();
   /// The allocation is about to go.
   void forget(const Allocation &allocation);
-  /// The cells of an allocation, null if it is not the one accessed last.
-  void *cellsOf(const Allocation &allocation) const {
-    return lastAllocation == &allocation ? lastCells : nullptr;
+  /// What is kept of an allocation, null if it is not the one accessed last.
+  void *shadowOf(const Allocation &allocation) const {
+    return lastAllocation == &allocation ? lastShadow : nullptr;
   }
   /// Compares an access of a lane with those before it, and records it.
   void access(Warp &warp, const Inst &inst, unsigned lane,
@@ -35,8 +35,8 @@ public:
   /// passesChecks for accesses of one size.
   template <unsigned Bytes>
   bool passesFor(Warp &warp, const Inst &inst, uint32_t mask,
-                 const uint64_t *addresses, uint64_t disp, bool isRead,
-                 bool initialised);
+                 const uint64_t *addresses, uint64_t disp, bool inRow,
+                 bool isRead, bool initialised);
   /// passesAtomicChecks for lanes that lie in the instruction's range.
   bool passAtomics(Warp &warp, const Inst &inst, uint32_t mask,
                    const uint64_t *addresses, unsigned bytes);
@@ -76,6 +76,11 @@ private:
   static constexpr uint32_t isEnough = 1;
   /// More readers that nothing orders are not kept.
   static constexpr unsigned maxReaders = 12, maxReadersOfBlock = 4;
+  /// More sets of them are not kept either: then all that is known is
+  /// forgotten. From maxBlockSets on, of a block one reader is kept; spareSets
+  /// are more than one access adds.
+  static constexpr size_t maxSets = size_t(1) << 20, maxBlockSets = maxSets / 4,
+                          spareSets = size_t(1) << 16;
   struct ReadSet {
     unsigned count = 0;
     Access readers[maxReaders];
@@ -88,8 +93,12 @@ private:
     Cell *cells = nullptr;
     /// Per cell: the strong write that follows.
     Access *strong = nullptr;
+    /// Per row of cells: 1 if none of them has been written, and the readers of
+    /// all are enough. Then reads need not look at them.
+    uint8_t *enough = nullptr;
     size_t units = 0;
   };
+  static constexpr unsigned cellsInRow = 32;
   static void unmap(Shadow &shadow);
   struct AddedReader {
     Access to{0, 0}, added{0, 0}, result{0, 0};
@@ -136,8 +145,7 @@ private:
   std::map<const Allocation *, Shadow> shadows;
   /// The shadow of the last access.
   const Allocation *lastAllocation = nullptr;
-  Cell *lastCells = nullptr;
-  Access *lastStrong = nullptr;
+  Shadow *lastShadow = nullptr;
 
   std::vector<Segment> segments;
   uint32_t lastBlock = ~0u, firstOfBlock = 1;

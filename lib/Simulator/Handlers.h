@@ -53,12 +53,13 @@ enum : uint8_t {
 /// access has been reported and must be left out.
 char *resolve(Warp &warp, const Inst &inst, unsigned lane, uint64_t address,
               unsigned bytes, unsigned align, Space space, AccessMode mode);
-/// The checks of a plain access whose lanes lie in the instruction's range;
-/// false, and nothing noted, if one of them may find something
-/// (GlobalRaces.cpp).
+/// The checks of a plain access whose lanes lie in the instruction's range,
+/// `inRow` if it is that of a whole warp and each lane's follows the last
+/// one's; false, and nothing noted, if one of them may find something
+/// (GlobalPasses.cpp).
 bool passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
                   const uint64_t *addresses, uint64_t disp, unsigned bytes,
-                  AccessMode mode);
+                  bool inRow, AccessMode mode);
 /// The same of accesses to the block's own shared memory, which may be noted
 /// where it is false (SharedPasses.cpp).
 bool passesShared(Warp &warp, const Inst &inst, uint32_t mask,

@@ -105,9 +105,9 @@ struct LaneGroup {
 struct AccessRange {
   uint64_t begin = 1, end = 0;
   /// What the tools know of it, null where that is not kept: its shadow of
-  /// written bytes, and the race check's cells.
+  /// written bytes, and that of the race check.
   uint8_t *written = nullptr;
-  void *cells = nullptr;
+  void *races = nullptr;
 };
 
 void meetLanes(Warp &warp, uint32_t lanes);

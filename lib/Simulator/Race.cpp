@@ -205,6 +205,7 @@ void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
                          Block &block, uint32_t offset, unsigned bytes) {
   RaceCells &cells = block.shadow->cells;
   for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
+    cells.open(word * 4);
     if (!cells.split[word]) {
       compare(cells.words[word], warp, inst, lane, block, word * 4,
               AccessMode::Write, false, false);
@@ -226,9 +227,11 @@ void ptxsim::raceWaited(Warp &warp, const Inst &inst, unsigned lane,
     recordWrite(cells, cell, {warp.clock->epoch, pcOf(warp, inst), self},
                 /*strong=*/false);
   };
-  for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word)
+  for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
+    cells.open(word * 4);
     if (!cells.split[word])
       record(cells.words[word]);
+  }
   for (uint32_t k = offset; k < offset + bytes; ++k)
     if (cells.split[k / 4])
       record(cells.bytes[k]);
@@ -251,6 +254,7 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
       observe(warp, inst, lane, sharedAddressOf(block, offset + k));
   for (uint32_t at = offset, end = offset + bytes; at < end;) {
     uint32_t word = at / 4;
+    cells.open(at);
     uint32_t upTo = std::min(end, word * 4 + 4);
     bool whole = upTo - at == 4;
     if (forget) {
@@ -325,6 +329,7 @@ void ptxsim::raceAtExit(Block &block) {
     });
   };
   for (uint32_t word = 0; word < cells.words.size(); ++word) {
+    cells.open(word * 4);
     if (!cells.split[word]) {
       checkCell(word * 4, cells.words[word]);
       continue;

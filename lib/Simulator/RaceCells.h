@@ -58,14 +58,38 @@ public:
   /// Per 4-byte word; a word accessed in parts uses its byte cells.
   std::vector<RaceCell> words, bytes;
   std::vector<uint8_t> split;
+  /// Eight words of which all accesses have been by as many lanes in a row, one
+  /// a word, have one cell: the first word's. That of the next word is the same
+  /// but for the lanes, which are the next ones.
+  static constexpr unsigned wordsInRow = 8, rowBytes = 32;
+  std::vector<RaceCell> rows;
 
   /// Of a block whose warps are counted from `firstWarp` on.
   void prepare(size_t numBytes, uint32_t firstWarp, uint32_t numWarps) {
     words.resize(numBytes / 4 + 1);
     bytes.resize(numBytes);
     split.assign(numBytes / 4 + 1, 0);
+    rows.resize(numBytes / rowBytes + 1);
+    timesOpened.assign(rows.size(), 0);
+    opened.assign(rows.size(), 0);
     first = firstWarp;
     warps = numWarps;
+  }
+  bool isOpen(uint32_t row) const { return opened[row]; }
+  /// From now on the words of the row that has an offset have their own cells.
+  PTXSIM_INLINE void open(uint32_t offset) {
+    if (!opened[offset / rowBytes])
+      openRow(offset / rowBytes);
+  }
+  /// All words of an open row have just been written by as many lanes in a row.
+  /// It is left open if that does not last.
+  void close(uint32_t row, const SharedWrite &write) {
+    constexpr unsigned most = 4;
+    if (timesOpened[row] >= most)
+      return;
+    opened[row] = 0;
+    rows[row].weak = write;
+    std::fill_n(&split[row * wordsInRow], wordsInRow, uint8_t(0));
   }
   /// The further reads of a cell, which must have some, and where those of the
   /// block's warps lie.
@@ -155,6 +179,28 @@ public:
   }
 
 private:
+  PTXSIM_NOINLINE void openRow(uint32_t row) {
+    opened[row] = 1;
+    timesOpened[row] += timesOpened[row] < 255;
+    RaceCell &from = rows[row];
+    for (unsigned k = 0; k < wordsInRow; ++k) {
+      size_t word = size_t(row) * wordsInRow + k;
+      if (word >= words.size())
+        break;
+      RaceCell &to = words[word];
+      copy(to, from);
+      to.weak.thread = uint16_t(to.weak.thread + k);
+      auto moveLanes = [&](SharedReads &reads) {
+        reads.lanes <<= k;
+        return false;
+      };
+      anyReads(to, moveLanes);
+    }
+    dropReaders(from);
+    from = RaceCell();
+  }
+
+  std::vector<uint8_t> opened, timesOpened;
   uint32_t first = 0, warps = 0;
   std::vector<SharedReaders> allReaders;
   /// For each of them, those of the block's warps.

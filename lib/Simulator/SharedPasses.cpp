@@ -57,10 +57,14 @@ public:
           return false;
       cells.dropReaders(cell);
     }
-    cell.weak = {epoch, pc, uint16_t(self * 32u + lane)};
+    cell.weak = writeOf(lane);
     cell.strong.epoch = 0;
     cell.reads.epoch = 0;
     return true;
+  }
+
+  SharedWrite writeOf(unsigned lane) const {
+    return {epoch, pc, uint16_t(self * 32u + lane)};
   }
 
 private:
@@ -117,18 +121,76 @@ PTXSIM_INLINE bool passCells(RaceCells &cells, uint32_t offset, PassCell pass) {
   return true;
 }
 
+/// Whether each of the lanes of a group follows the one before.
+struct LaneGroups {
+  explicit LaneGroups(const uint32_t *offsets) {
+    for (unsigned g = 0; g < 4; ++g) {
+      const uint32_t *of = offsets + 8 * g;
+      uint32_t differs = of[0] % RaceCells::rowBytes;
+      for (unsigned l = 0; l < 8; ++l)
+        differs |= of[l] ^ (of[0] + 4 * l);
+      isRow[g] = !differs;
+    }
+  }
+  bool isRow[4];
+};
+
+/// Accesses of a whole warp to words: passes those of eight lanes to a row, and
+/// takes their lanes from `mask`. False if one must be looked at.
+bool passRows(Warp &warp, const Inst &inst, uint32_t &mask,
+              const uint32_t *offsets, const uint8_t *must, bool isRead) {
+  LaneGroups groups(offsets);
+  Pass pass(warp, inst);
+  RaceCells &cells = warp.block->shadow->cells;
+  for (unsigned g = 0; g < 4; ++g) {
+    uint32_t offset = offsets[8 * g], row = offset / RaceCells::rowBytes;
+    uint32_t lanes = mask & 1u << 8 * g;
+    if (!lanes || !groups.isRow[g] || (isRead && cells.isOpen(row)))
+      continue;
+    if (must && !allWritten(must + offset, RaceCells::rowBytes))
+      return false;
+    mask &= ~(0xffu << 8 * g);
+    if (isRead) {
+      for (unsigned other = g + 1; other < 4; ++other)
+        if (groups.isRow[other] && offsets[8 * other] == offset) {
+          lanes |= 1u << 8 * other;
+          mask &= ~(0xffu << 8 * other);
+        }
+      if (!pass.read(cells.rows[row], lanes))
+        return false;
+    } else if (!cells.isOpen(row)) {
+      if (!pass.write(cells.rows[row], 8 * g))
+        return false;
+    } else {
+      for (unsigned k = 0; k < 8; ++k)
+        if (!passCells<4>(cells, offset + 4 * k, [&](RaceCell &cell) {
+              return pass.write(cell, 8 * g + k);
+            }))
+          return false;
+      cells.close(row, pass.writeOf(8 * g));
+    }
+  }
+  return true;
+}
+
 /// What `must` points at is a byte for each of shared memory, or null; all that
 /// the lanes access must be 1.
 template <unsigned Bytes>
 bool passRaces(Warp &warp, const Inst &inst, uint32_t mask,
                const uint32_t *offsets, const uint8_t *must, bool isRead) {
+  warp.clock->touched |= mask;
+  if (Bytes == 4 && mask == ~0u &&
+      !passRows(warp, inst, mask, offsets, must, isRead))
+    return false;
+  if (!mask)
+    return true;
   Pass pass(warp, inst);
   RaceCells &cells = warp.block->shadow->cells;
-  warp.clock->touched |= mask;
   if (!isRead) {
     for (uint32_t m = mask; m; m &= m - 1) {
       unsigned lane = unsigned(__builtin_ctz(m));
       uint32_t offset = offsets[lane];
+      cells.open(offset);
       if ((must && !allWritten(must + offset, Bytes)) ||
           !passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
             return pass.write(cell, lane);
@@ -137,18 +199,23 @@ bool passRaces(Warp &warp, const Inst &inst, uint32_t mask,
     }
     return true;
   }
-  // Lanes that read the same are often neighbours, or half a warp apart.
+  // Lanes that read the same are often half a warp apart, or neighbours.
   unsigned halves = 0;
   if (mask == ~0u && memcmp(offsets, offsets + 16, 16 * sizeof *offsets) == 0) {
     halves = 16;
     mask = 0xffff;
   }
+  uint32_t likeNext = 0;
+  for (unsigned l = 0; l + 1 < 32; ++l)
+    likeNext |= uint32_t(offsets[l] == offsets[l + 1]) << l;
   while (mask) {
-    uint32_t lanes = mask & -mask, offset = offsets[__builtin_ctz(mask)];
-    mask &= mask - 1;
-    for (; mask && offsets[__builtin_ctz(mask)] == offset; mask &= mask - 1)
-      lanes |= mask & -mask;
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    unsigned more = unsigned(__builtin_ctz(~(likeNext >> lane)));
+    uint32_t lanes = mask & ((2u << more) - 1) << lane;
+    mask &= ~lanes;
     lanes |= lanes << halves;
+    uint32_t offset = offsets[lane];
+    cells.open(offset);
     if ((must && !allWritten(must + offset, Bytes)) ||
         !passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
           return pass.read(cell, lanes);

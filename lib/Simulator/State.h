@@ -177,6 +177,9 @@ struct alignas(128) Worker {
   /// Parallel to the program's code, with counters only.
   std::vector<InstCounts> counts;
   uint64_t barriers = 0;
+  /// The instructions that may come behind an aligned barrier, where the check
+  /// of barriers has asked for that.
+  std::map<uint32_t, std::vector<bool>> behindBarrier;
   uint64_t random = 0;
   /// Changes of memory, to tell spinning from progress.
   uint64_t modifications = 0;

@@ -111,11 +111,12 @@ void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.reg<uint64_t>(i.a);
   uint64_t disp = uint64_t(i.imm);
   const AccessRange range = w.ranges[i.operands];
+  const bool inRow = isContiguous<bytes>(a, mask);
   if (range.end - range.begin < bytes || range.begin > range.end ||
       !allInside(a, disp, range.begin, range.end - range.begin - bytes,
                  bytes - 1, mask) ||
       (Checked &&
-       !passesChecks(w, i, mask, a, disp, bytes,
+       !passesChecks(w, i, mask, a, disp, bytes, inRow,
                      Kind == AccessKind::Load ? AccessMode::Read
                                               : AccessMode::Write))) {
     if (Kind == AccessKind::Load)
@@ -125,7 +126,7 @@ void globalAccess(Warp &w, const Inst &i, uint32_t mask) {
     return;
   }
   if constexpr (N == 1 && sizeof(M) == sizeof(R)) {
-    if (isContiguous<bytes>(a, mask)) {
+    if (inRow) {
       char *memory = reinterpret_cast<char *>(a[0] + disp);
       char *reg = w.regs + w.operands[i.operands].slot;
       w.modifications += Kind == AccessKind::Store;

@@ -39,7 +39,10 @@ class Simulator:
              array.array("f", [source.gauss(0, 1) for _ in range(1024 * 16)]))
         save(scratch / "counters.npy", "<u4",
              array.array("I", bytes(4 * simulator_kernels.COUNTERS)))
-        for kernel in ("straight", "gather", "atomics"):
+        side = simulator_kernels.SIDE
+        save(scratch / "matrix.npy", "<f4",
+             array.array("f", [source.gauss(0, 1) for _ in range(side * side)]))
+        for kernel in ("straight", "gather", "atomics", "matmul", "sums"):
             text = getattr(simulator_kernels, kernel)()
             (scratch / f"{kernel}.ptx").write_text(text)
         threads = self.BLOCKS * self.THREADS
@@ -47,7 +50,9 @@ class Simulator:
             "straight": [f"buf:f32[{threads}]"],
             "gather": [scratch / "pool.npy", scratch / "table.npy",
                        scratch / "scales.npy", "buf:u16[2097152]"],
-            "atomics": [scratch / "counters.npy"]}
+            "atomics": [scratch / "counters.npy"],
+            "matmul": [f"buf:f32[{threads}]", scratch / "matrix.npy"],
+            "sums": [f"buf:f32[{threads}]", scratch / "matrix.npy"]}
 
     def command_line(self, kernel, turns, *options):
         command = [self.command, self.scratch / f"{kernel}.ptx", "--kernel", kernel,
@@ -112,7 +117,9 @@ def measure(row, build, scratch, progress, quick):
     # About half a second each, which no interruption of a process can spoil.
     for kernel, turns, words in (("straight", 800, "straight-line f32"),
                                  ("gather", 200, "gather of e4m3"),
-                                 ("atomics", 60, "global atomics")):
+                                 ("atomics", 60, "global atomics"),
+                                 ("matmul", 200, "tiles in shared memory"),
+                                 ("sums", 400, "an array that all blocks read")):
         turns = turns // 10 if quick else turns
         progress(f"simulator: {words}")
         count = (simulator.instructions(kernel, 3 * turns) -

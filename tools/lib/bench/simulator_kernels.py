@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels whose speed on the simulator is measured, in PTX: straight-line f32
 arithmetic; a gather that reads e4m3 through a table, multiplies by a scale and writes
-bf16; and global atomics on counters that all blocks share."""
+bf16; global atomics on counters that all blocks share; a product of matrices by tiles in
+shared memory; and sums of an array that all blocks read."""
 
 HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 COUNTERS = 4096
+SIDE = 256
 
 
 def straight():
@@ -128,6 +130,111 @@ $loop:
   sub.u32 %r0, %r0, 1;
   setp.ne.u32 %p, %r0, 0;
   @%p bra $loop;
+  ret;
+}}
+"""
+
+
+def matmul():
+    """Tiles of 16 x 16 of a product of a square matrix by itself, over and over: a turn
+    is 16 columns of the one factor and 16 rows of the other."""
+    body = "\n".join(f"  ld.shared.f32 %f1, [%r6+{4 * k}];\n"
+                     f"  ld.shared.f32 %f2, [%r7+{64 * k}];\n"
+                     "  fma.rn.f32 %f0, %f1, %f2, %f0;" for k in range(16))
+    return HEAD + f"""
+.visible .entry matmul(.param .u64 out, .param .u64 matrix, .param .u32 turns)
+{{
+  .shared .align 4 .b8 left[1024];
+  .shared .align 4 .b8 right[1024];
+  .reg .pred %p; .reg .f32 %f<3>; .reg .b32 %r<16>; .reg .b64 %rd<6>;
+  ld.param.u64 %rd0, [out];
+  ld.param.u64 %rd1, [matrix];
+  ld.param.u32 %r0, [turns];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  shr.u32 %r3, %r1, 4;
+  and.b32 %r4, %r1, 15;
+  // Where it puts an element of each tile; its row and its column of them.
+  mov.u32 %r5, left;
+  mov.u32 %r7, right;
+  shl.b32 %r6, %r1, 2;
+  add.u32 %r8, %r5, %r6;
+  add.u32 %r9, %r7, %r6;
+  shl.b32 %r6, %r3, 6;
+  add.u32 %r6, %r5, %r6;
+  shl.b32 %r10, %r4, 2;
+  add.u32 %r7, %r7, %r10;
+  // Its row of the left matrix, and its column of the right one.
+  shr.u32 %r11, %r2, 4;
+  shl.b32 %r11, %r11, 4;
+  add.u32 %r11, %r11, %r3;
+  mad.lo.u32 %r11, %r11, {SIDE}, %r4;
+  and.b32 %r12, %r2, 15;
+  shl.b32 %r12, %r12, 4;
+  add.u32 %r12, %r12, %r4;
+  mad.lo.u32 %r12, %r3, {SIDE}, %r12;
+  mov.u32 %r13, 0;
+  mov.f32 %f0, 0f00000000;
+$loop:
+  add.u32 %r14, %r11, %r13;
+  mul.wide.u32 %rd2, %r14, 4;
+  add.u64 %rd2, %rd1, %rd2;
+  ld.global.f32 %f1, [%rd2];
+  mad.lo.u32 %r14, %r13, {SIDE}, %r12;
+  mul.wide.u32 %rd2, %r14, 4;
+  add.u64 %rd2, %rd1, %rd2;
+  ld.global.f32 %f2, [%rd2];
+  st.shared.f32 [%r8], %f1;
+  st.shared.f32 [%r9], %f2;
+  bar.sync 0;
+{body}
+  bar.sync 0;
+  add.u32 %r13, %r13, 16;
+  and.b32 %r13, %r13, {SIDE - 1};
+  sub.u32 %r0, %r0, 1;
+  setp.ne.u32 %p, %r0, 0;
+  @%p bra $loop;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r3, %r2, %r3, %r1;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.u64 %rd2, %rd0, %rd2;
+  st.global.f32 [%rd2], %f0;
+  ret;
+}}
+"""
+
+
+def sums():
+    """8 loads a turn, of neighbouring elements by the threads of a block; each block
+    reads the whole array."""
+    body = "\n".join(f"  ld.global.f32 %f1, [%rd3+{1024 * k}];\n"
+                     "  add.f32 %f0, %f0, %f1;" for k in range(8))
+    return HEAD + f"""
+.visible .entry sums(.param .u64 out, .param .u64 matrix, .param .u32 turns)
+{{
+  .reg .pred %p; .reg .f32 %f<2>; .reg .b32 %r<6>; .reg .b64 %rd<5>;
+  ld.param.u64 %rd0, [out];
+  ld.param.u64 %rd1, [matrix];
+  ld.param.u32 %r0, [turns];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, 0;
+  mov.f32 %f0, 0f00000000;
+$loop:
+  add.u32 %r3, %r2, %r1;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.u64 %rd3, %rd1, %rd2;
+{body}
+  add.u32 %r2, %r2, 2048;
+  and.b32 %r2, %r2, {SIDE * SIDE - 1};
+  sub.u32 %r0, %r0, 1;
+  setp.ne.u32 %p, %r0, 0;
+  @%p bra $loop;
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %ntid.x;
+  mad.lo.u32 %r3, %r3, %r4, %r1;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.u64 %rd2, %rd0, %rd2;
+  st.global.f32 [%rd2], %f0;
   ret;
 }}
 """
