@@ -52,7 +52,8 @@ Status kvrt::checkLaunchConfig(std::string_view kernel,
                          std::to_string(maxThreads));
   if (config.dynamicSharedBytes < 0 || config.dynamicSharedBytes > 0x7fffffff)
     return Status::error(who + std::to_string(config.dynamicSharedBytes) +
-                         " bytes of dynamic shared memory");
+                         " bytes of dynamic shared memory, expected 0 to "
+                         "2147483647");
   if (!config.cluster)
     return {};
   const Extent &cluster = *config.cluster;

@@ -147,6 +147,15 @@ void decodeBar(Statement &s) {
   } else if (!s.expectOperands(what == 1 ? 2 : 1, 2)) {
     return;
   }
+  auto literal = [&](size_t i) {
+    return s.operand(i).kind == ast::Operand::Integer ? s.operand(i).value : 0;
+  };
+  if (literal(first) >= 16)
+    s.fail("barrier " + std::to_string(literal(first)) +
+           " does not exist; there are 16, from 0 on");
+  if (first + 1 < last && literal(first + 1) % 32)
+    s.fail("barrier of " + std::to_string(literal(first + 1)) +
+           " threads, expected a multiple of 32");
   s.inst.a = s.src(first, Type::U32);
   if (first + 1 < last)
     s.inst.b = s.src(first + 1, Type::U32);

@@ -7,6 +7,8 @@
 #include "Decoder.h"
 #include "Handlers.h"
 
+#include <algorithm>
+
 using namespace ptxsim;
 
 namespace {
@@ -116,6 +118,16 @@ void decodeAccess(Statement &s, AccessKind kind) {
   if (!isLoad && space == Space::Const) {
     s.fail("constant memory is read-only");
     return;
+  }
+  if (!isLoad && address.kind == ast::Operand::Address) {
+    const auto &inputs = s.builder.frame->function->params;
+    const ast::Operand &base = address.elements[0];
+    if (base.kind == ast::Operand::Variable &&
+        std::find(inputs.begin(), inputs.end(), base.variable) !=
+            inputs.end()) {
+      s.fail("parameter '" + std::string(base.name) + "' is read-only");
+      return;
+    }
   }
   fixParamSpace(s, space, address);
   if (s.failed() || !valueOperands(s, values, count, type, isLoad))

@@ -264,6 +264,7 @@ private:
   }
   /// Puts the address of a variable of the frame into a new slot.
   uint32_t frameAddress(uint64_t offset, unsigned bytes);
+  bool serves(const ast::Register &reg, Type type);
   uint32_t readSlot(const ast::Operand &operand);
   uint32_t writeSlot(const ast::Operand &operand);
 

@@ -5,6 +5,7 @@
 #include "Collect.h"
 #include "DeviceImpl.h"
 #include "PendingSources.h"
+#include "Stack.h"
 #include "State.h"
 
 #include <algorithm>
@@ -216,6 +217,15 @@ static LaunchResult runLaunch(DeviceImpl &device, LoadedModule &loaded,
   launch.params.assign(info->paramBytes + 16, 0);
   if (info->paramBytes)
     memcpy(launch.params.data(), params, info->paramBytes);
+  // Red zones do not count.
+  uint64_t local = 0;
+  for (const LocalVariable &variable : program->localVariables)
+    local += variable.size;
+  if (local > stackLimit)
+    return refuse(
+        Status::error("launch of '" + info->name + "': local memory of " +
+                      std::to_string(local) + " bytes a thread exceeds the " +
+                      std::to_string(stackLimit) + " that a thread has"));
   if (launch.localStride * launch.warpsPerBlock * 32 > (uint64_t(1) << 33))
     return refuse(Status::error("local memory of " +
                                 std::to_string(program->localBytes) +

@@ -29,8 +29,10 @@ bool Parser::parseBody(ast::Function &function) {
   location = {};
   openScope(function);
   for (const auto *list : {&function.params, &function.results})
-    for (const ast::Variable *param : *list)
+    for (const ast::Variable *param : *list) {
       scopes.back().variables[param->name] = param;
+      scopes.back().declared.insert(param->name);
+    }
   while (!scopes.empty()) {
     if (peek().kind == TokenKind::End) {
       // Without its closing brace the rest of the module is not known either.
@@ -85,11 +87,14 @@ bool Parser::parseBodyItem(ast::Function &function) {
   if (eat(';'))
     return true;
   if (token.kind == TokenKind::Identifier && peek(1).is(':')) {
-    std::string_view name = next().text;
+    const Token at = next();
+    std::string_view name = at.text;
     next();
     if (peek().isDot("callprototype") || peek().isDot("branchtargets") ||
         peek().isDot("calltargets"))
       return parseTargetList(function, name);
+    if (!declare(at, name))
+      return false;
     function.labels.push_back(
         {name, scopes.back().id, uint32_t(function.statements.size())});
     return true;
@@ -180,6 +185,11 @@ uint32_t Parser::addRegister(ast::Function &function, Scope &scope,
   return id;
 }
 
+bool Parser::declare(const Token &at, std::string_view name) {
+  return scopes.back().declared.insert(name).second ||
+         fail(at, "'" + std::string(name) + "' is declared twice in one scope");
+}
+
 bool Parser::parseRegisters(ast::Function &function) {
   next();
   Token at = peek();
@@ -199,7 +209,13 @@ bool Parser::parseRegisters(ast::Function &function) {
       if (!expectInteger(count, uint64_t(1) << 32, "a number of registers") ||
           !expect('>', "after a number of registers"))
         return false;
+      for (const Scope::Range &range : scope.ranges)
+        if (range.prefix == name)
+          return fail(at, "'" + std::string(name) +
+                              "<>' is declared twice in one scope");
       scope.ranges.push_back({name, count, type->type});
+    } else if (!declare(at, name)) {
+      return false;
     } else {
       if (function.registers.size() >= maxRegisters)
         return fail(at, "more than 2^20 registers");
@@ -213,8 +229,10 @@ bool Parser::parseLocalVariable(ast::Function &function, Space space,
                                 bool isExtern) {
   function.variables.emplace_back();
   ast::Variable &variable = function.variables.back();
+  const Token at = peek();
   if (!parseVariable(space, isExtern, variable, /*inParamList=*/false) ||
-      !expect(';', "after a variable"))
+      !expect(';', "after a variable") ||
+      (!isExtern && !declare(at, variable.name)))
     return false;
   scopes.back().variables[variable.name] = &variable;
   return true;

@@ -2,8 +2,10 @@
 //
 // Module-level directives, variables and function headers.
 #include "Parser.h"
+#include "Targets.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <unordered_set>
@@ -12,6 +14,8 @@ using namespace ptxsim;
 
 /// Largest variable accepted; keeps sums of sizes far from overflow.
 static constexpr uint64_t maxVariableBytes = uint64_t(1) << 40;
+/// No target has more.
+static constexpr uint64_t maxSharedVariableBytes = 227 * 1024;
 
 static bool spaceFromWord(std::string_view word, Space &space) {
   if (word == "global")
@@ -98,7 +102,12 @@ bool Parser::parseVersion() {
   next();
   if (peek().kind != TokenKind::Integer && peek().kind != TokenKind::Float64)
     return fail(peek(), "expected a version as in '.version 8.0'");
-  next();
+  constexpr unsigned newest = 9;
+  const Token &version = next();
+  std::string text(version.text);
+  if (std::strtoul(text.c_str(), nullptr, 10) > newest)
+    return fail(version, "version " + text + " of PTX is not known; up to " +
+                             std::to_string(newest) + ".x is");
   return true;
 }
 
@@ -115,7 +124,7 @@ bool Parser::parseTarget() {
         break;
       number = std::min(number * 10 + unsigned(c - '0'), 9999u);
     }
-  if (number == 0)
+  if (!isKnownTarget(number))
     return fail(at, "unknown target '" + std::string(name) + "'");
   module.target = name;
   module.targetNumber = number;
@@ -281,6 +290,10 @@ bool Parser::parseArrayBounds(ast::Variable &variable, unsigned elementSize,
     size *= bound;
     first = false;
   }
+  if (variable.space == Space::Shared && size > maxSharedVariableBytes)
+    return fail(peek(), "shared variable of " + std::to_string(size) +
+                            " bytes; a block has at most " +
+                            std::to_string(maxSharedVariableBytes));
   variable.size = size;
   return true;
 }

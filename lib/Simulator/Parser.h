@@ -7,6 +7,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace ptxsim {
@@ -73,11 +74,15 @@ private:
     };
     std::vector<Range> ranges;
     std::unordered_map<std::string_view, const ast::Variable *> variables;
+    /// Labels, registers and variables.
+    std::unordered_set<std::string_view> declared;
     uint32_t id = 0;
   };
   bool parseBody(ast::Function &function);
   bool parseBodyItem(ast::Function &function);
   bool parseRegisters(ast::Function &function);
+  /// False if the innermost scope has something of that name.
+  bool declare(const Token &at, std::string_view name);
   bool parseLocalVariable(ast::Function &function, Space space,
                           bool isExtern = false);
   bool parseLoc();

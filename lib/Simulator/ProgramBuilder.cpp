@@ -4,6 +4,7 @@
 // and local memory.
 #include "Decoder.h"
 #include "Handlers.h"
+#include "Targets.h"
 
 #include <algorithm>
 #include <tuple>
@@ -410,6 +411,9 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
     if (it == decoders().end())
       decoder.fail("unsupported instruction '" + std::string(statement.opcode) +
                    "'");
+    else if (std::string missing = missingTarget(module, statement);
+             !missing.empty())
+      decoder.fail(std::move(missing));
     else
       it->second(decoder);
     decoder.finish();

@@ -155,6 +155,36 @@ static std::string describe(const ast::Operand &operand,
   return "operand";
 }
 
+/// Registers of bits serve for every type; but none of integers serves for
+/// floats, nor the other way round.
+bool Statement::serves(const ast::Register &reg, Type type) {
+  auto isInteger = [](Type of) {
+    switch (of) {
+    case Type::U8:
+    case Type::U16:
+    case Type::U32:
+    case Type::U64:
+    case Type::S8:
+    case Type::S16:
+    case Type::S32:
+    case Type::S64:
+      return true;
+    default:
+      return false;
+    }
+  };
+  auto isFloating = [](Type of) {
+    return of == Type::F16 || of == Type::F32 || of == Type::F64;
+  };
+  if ((isInteger(reg.type) && isFloating(type)) ||
+      (isFloating(reg.type) && isInteger(type)))
+    return fail("'" + reg.name + "' is a register of ." +
+                std::string(typeInfo(reg.type).name) + ", expected one of ." +
+                std::string(typeInfo(type).name) + " or .b" +
+                std::to_string(reg.width * 8));
+  return true;
+}
+
 uint32_t Statement::readSlot(const ast::Operand &operand) {
   use.reads.push_back(uint32_t(operand.value));
   return builder.registerSlot(uint32_t(operand.value));
@@ -196,7 +226,7 @@ uint32_t Statement::dstWide(const ast::Operand &operand, Type type,
          std::string(typeInfo(type).name));
     return noSlot;
   }
-  return writeSlot(operand);
+  return serves(reg, type) ? writeSlot(operand) : noSlot;
 }
 
 uint32_t Statement::dstPred(const ast::Operand &operand) {
@@ -245,7 +275,7 @@ uint32_t Statement::srcWide(const ast::Operand &operand, Type type,
            std::string(typeInfo(type).name));
       return noSlot;
     }
-    return readSlot(operand);
+    return serves(reg, type) ? readSlot(operand) : noSlot;
   }
   width = uint8_t(registerBytes(type));
   return src(operand, type);
@@ -270,7 +300,7 @@ uint32_t Statement::src(const ast::Operand &operand, Type type) {
            std::to_string(bytes * 8));
       return noSlot;
     }
-    return readSlot(operand);
+    return serves(reg, type) ? readSlot(operand) : noSlot;
   }
   case ast::Operand::Integer: {
     if (isFloat(type) && bytes > 2 && typeInfo(type).lanes == 1 &&
@@ -328,6 +358,9 @@ uint32_t Statement::src(const ast::Operand &operand, Type type) {
   case ast::Operand::Name: {
     if (operand.name == "WARP_SZ")
       return builder.constant(32, uint8_t(bytes));
+    // Nothing here runs in a graph.
+    if (operand.name == "%current_graph_exec" && bytes == 8)
+      return builder.constant(0, 8);
     if (const Special *which = findSpecial(operand.name)) {
       if (bytes != 4 || operand.offset) {
         fail("special register " + std::string(operand.name) +
@@ -376,6 +409,10 @@ uint32_t Statement::addressSlot(const ast::Operand &base, Space space,
     return readSlot(base);
   }
   case ast::Operand::Integer:
+    if (space != Space::Local) {
+      fail("an immediate address outside of .local memory");
+      return noSlot;
+    }
     disp = int64_t(uint64_t(base.offset) + base.value);
     return noSlot;
   case ast::Operand::Variable: {

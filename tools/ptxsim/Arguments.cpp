@@ -113,6 +113,15 @@ bool makeArgument(const std::string &text, const ptxsim::ParamInfo &param,
     argument.bytes.assign(data, data + argument.array.numBytes());
   } else if (const ElementType *type =
                  colon == std::string::npos ? nullptr : findElementType(head)) {
+    // Bits serve for every type, and either kind of integer for the other.
+    const ElementType *declared = findElementType(param.type);
+    auto isBits = [](const ElementType &of) { return of.name[0] == 'b'; };
+    if (declared && type->bytes == declared->bytes && !isBits(*type) &&
+        !isBits(*declared) &&
+        (type->numpyKind == 'f') != (declared->numpyKind == 'f'))
+      return fail(error, "'" + text + "' is of type ." + type->name +
+                             ", parameter '" + param.name + "' of ." +
+                             param.type);
     if (!parseScalar(*type, text.substr(colon + 1), argument.bytes, error))
       return false;
   } else {
