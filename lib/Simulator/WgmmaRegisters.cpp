@@ -93,6 +93,7 @@ void ProgramBuilder::trackProducts() {
   if (slots.empty())
     return;
   std::vector<const FunctionFrame *> functions;
+  functions.reserve(frames.size());
   for (auto &entry : frames)
     functions.push_back(entry.second.get());
   addCopies(functions, std::move(slots), numbers);
