@@ -18,7 +18,7 @@ PROGRAM = """
 #q = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 16>, page_size = 4,
                      scales = <f32, granularity = 16, table = own>>
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 64, is_mla = true>, page_size = 4,
-                       scales = <f32, granularity = 64>>
+                       scales = <f32, granularity = 64, table = own>>
 #hnd = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 8>, page_size = 4, order = hnd>
 func.func @main({arguments}) {{
 {register}
@@ -34,7 +34,7 @@ func.func @main({arguments}) {{
   %small = kvcache.get_page_pools blocks(%few : memref<?x2x?x2x4x8xbf16>) : !kvcache.collection<#hnd>
   %l = kvcache.get_paged_cache blocks(%latents : memref<?x1x?x4x1x64xf8E4M3FN>) lengths(%lengths : memref<?xi32>)
       table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>)
-      scales(%latent_scales : memref<?x1x?x4x1x1xf32>) : !kvcache.collection<#mla>
+      scales(%latent_scales : memref<?x1x?x4x1x1xf32>) scales_table(%table : memref<?x?xi32>) : !kvcache.collection<#mla>
   %lk = kvcache.get_key_cache %l[%c0] : !kvcache.collection<#mla>
   {operation}
   return
@@ -53,9 +53,9 @@ def lookup(text):
     return IN_KERNEL.format(body=text)
 
 
-def latents(slots):
+def latents(slots, scale_slots):
     return f"""kvcache.mla_decode trap queries(%q : memref<?x2x64xbf16>) over(%lk : !kvcache.cache<key, #mla>)
-      into(%sums : memref<?x2x64xf32>) ragged(%offsets : memref<?xi32>) slots(%{slots} : memref<?x?xi64>)"""
+      into(%sums : memref<?x2x64xf32>) ragged(%offsets : memref<?xi32>) slots(%{slots}, %{scale_slots} : memref<?x?xi64>, memref<?x?xi64>)"""
 
 
 OPERATIONS = {
@@ -74,8 +74,8 @@ OPERATIONS = {
       positions(%sequences, %positions : memref<?xi32>, memref<?xi32>)""",
     "slots": """kvcache.quantize_append trap sources(%wide : memref<?x1x16xbf16>)
       into(%sk : !kvcache.cache<key, #q>) slots(%slots, %scale_slots : memref<?xi64>, memref<?xi64>) quant(<>)""",
-    "latents": latents("listed"),
-    "scales": latents("listed_scales"),
+    "latents": latents("listed", "inside"),
+    "scales": latents("inside", "listed_scales"),
     "gather": f"kvcache.gather trap from(%k : {BF16}) into(%out : memref<?x?x2x8xbf16>)",
     "sequences": f"""kvcache.gather trap from(%k : {BF16}) into(%out : memref<?x?x2x8xbf16>)
       sequences(%chosen : memref<?xi32>)""",
@@ -119,7 +119,8 @@ def main(folder, name, *options):
         "q": ("?x2x64xbf16", np.zeros((1, 2, 64), np.uint16)),
         "sums": ("?x2x64xf32", np.zeros((1, 2, 64), np.float32)),
         "offsets": ("?xi32", np.array([0, 1, 1], np.uint32)),
-        "listed": ("?x?xi64", np.array([[1, (1 << 34) + 2]], np.int64)),
+        "listed": ("?x?xi64", np.array([[1, (1 << 34) + 2, -1]], np.int64)),
+        "inside": ("?x?xi64", np.array([[1, 3, 2]], np.int64)),
         "listed_scales": ("?x?xi64", np.array([[1, -1, 8]], np.int64)),
         "pairs": ("?x2xi64", np.array([[0, 1], [2, 7]], np.int64)),
         "workspace": ("?xi32", np.zeros(128, np.int32)),
