@@ -125,7 +125,8 @@ void decodeAccess(Statement &s, AccessKind kind) {
     if (base.kind == ast::Operand::Variable &&
         std::find(inputs.begin(), inputs.end(), base.variable) !=
             inputs.end()) {
-      s.fail("parameter '" + std::string(base.name) + "' is read-only");
+      s.fail("parameter '" + std::string(base.name) +
+             "' is read-only; copy it to .local memory");
       return;
     }
   }

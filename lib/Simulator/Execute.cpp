@@ -457,8 +457,8 @@ void Turn::wholeWarp(const Inst &inst, uint32_t pc, uint32_t active) {
     report(warp, inst, unsigned(__builtin_ctz(active)), SyncCheck,
            "partial-warp",
            message + (begun == uint32_t(__builtin_popcount(active))
-                          ? "the block has no more"
-                          : "the others have exited"));
+                          ? "the block has no more; launch a multiple of 32"
+                          : "the others have exited; let all reach it"));
   }
   inst.fn(warp, inst, active);
   if (warp.clock)

@@ -47,7 +47,8 @@ bool GlobalRaces::passesFor(Warp &warp, const Inst &inst, uint32_t mask,
     uint64_t offset = addresses[__builtin_ctz(m)] - origin;
     if (initialised)
       clean &= allWritten(range.written + offset, Bytes);
-    known &= shadow.enough[(offset >> shift) / cellsInRow];
+    known &= shadow.enough[(offset >> shift) / cellsInRow] &&
+             shadow.enough[((offset + Bytes - 1) >> shift) / cellsInRow];
   }
   if (known || !clean) {
     warp.clock->touched |= lanes;

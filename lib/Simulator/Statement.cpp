@@ -410,7 +410,8 @@ uint32_t Statement::addressSlot(const ast::Operand &base, Space space,
   }
   case ast::Operand::Integer:
     if (space != Space::Local) {
-      fail("an immediate address outside of .local memory");
+      fail("the immediate address " + std::to_string(base.value) +
+           " outside of .local memory; move it to a register first");
       return noSlot;
     }
     disp = int64_t(uint64_t(base.offset) + base.value);

@@ -24,18 +24,20 @@ struct Need {
   unsigned number;
   /// Of one architecture: the target's name ends with a letter.
   bool isSpecific;
+  /// Later architectures do not have it.
+  bool isOnly = false;
 };
 constexpr Need needs[] = {
-    {"wgmma", "", 90, true},         {"setmaxnreg", "", 90, true},
-    {"cp", "bulk", 90, false},       {"cp", "reduce", 90, false},
-    {"elect", "", 90, false},        {"mapa", "", 90, false},
-    {"getctarank", "", 90, false},   {"barrier", "cluster", 90, false},
-    {"stmatrix", "", 90, false},     {"griddepcontrol", "", 90, false},
-    {"tensormap", "", 90, false},    {"st", "async", 90, false},
-    {"red", "async", 90, false},     {"cp", "async", 80, false},
-    {"mbarrier", "", 80, false},     {"redux", "", 80, false},
-    {"createpolicy", "", 80, false}, {"ldmatrix", "", 75, false},
-    {"movmatrix", "", 75, false},
+    {"wgmma", "", 90, true, true},      {"setmaxnreg", "", 90, true},
+    {"cp", "bulk", 90, false},          {"cp", "reduce", 90, false},
+    {"elect", "", 90, false},           {"mapa", "", 90, false},
+    {"getctarank", "", 90, false},      {"barrier", "cluster", 90, false},
+    {"stmatrix", "", 90, false},        {"griddepcontrol", "", 90, false},
+    {"tensormap", "replace", 90, true}, {"tensormap", "", 90, false},
+    {"st", "async", 90, false},         {"red", "async", 90, false},
+    {"cp", "async", 80, false},         {"mbarrier", "", 80, false},
+    {"redux", "", 80, false},           {"createpolicy", "", 80, false},
+    {"ldmatrix", "", 75, false},        {"movmatrix", "", 75, false},
 };
 
 bool has(const ast::Statement &statement, std::string_view modifier) {
@@ -53,14 +55,16 @@ std::string ptxsim::missingTarget(const ModuleImpl &module,
       continue;
     char last = module.target.back();
     bool isSpecific = last == 'a' || last == 'f';
-    if (module.targetNumber >= need.number && (isSpecific || !need.isSpecific))
+    bool isNumber = need.isOnly ? module.targetNumber == need.number
+                                : module.targetNumber >= need.number;
+    if (isNumber && (isSpecific || !need.isSpecific))
       return {};
     std::string name(need.opcode);
     if (!need.modifier.empty())
       name += " with ." + std::string(need.modifier);
     return name + " needs .target sm_" + std::to_string(need.number) +
-           (need.isSpecific ? "a" : "") + " or higher, the module is for " +
-           module.target;
+           (need.isSpecific ? "a" : "") + (need.isOnly ? "" : " or higher") +
+           ", the module is for " + module.target;
   }
   return {};
 }

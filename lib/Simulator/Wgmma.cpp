@@ -165,7 +165,9 @@ static constexpr size_t mostPending = 1024;
 
 void ptxsim::wgmmaHandler(Warp &w, const Inst &i, uint32_t mask) {
   if (mask != ~0u) {
-    w.worker->fail(w, "wgmma executed by part of a warp");
+    w.worker->fail(w, "wgmma executed by " +
+                          std::to_string(__builtin_popcount(mask)) +
+                          " of 32 threads of a warp; all must reach it");
     return;
   }
   PendingWgmma p;

@@ -32,10 +32,10 @@ func.func @main({arguments}) {{
       scales(%scales : memref<?x2x?x4x1x1xf32>) : !kvcache.collection<#q>
   %sk = kvcache.get_key_cache %s[%c0] : !kvcache.collection<#q>
   %small = kvcache.get_page_pools blocks(%few : memref<?x2x?x2x4x8xbf16>) : !kvcache.collection<#hnd>
-  %l = kvcache.get_paged_cache blocks(%latents : memref<?x1x?x4x1x64xf8E4M3FN>) lengths(%lengths : memref<?xi32>)
+  %lc = kvcache.get_paged_cache blocks(%latents : memref<?x1x?x4x1x64xf8E4M3FN>) lengths(%lengths : memref<?xi32>)
       table(%table : memref<?x?xi32>) max_prompt(%max : memref<1xi32>) max_cache(%max : memref<1xi32>)
       scales(%latent_scales : memref<?x1x?x4x1x1xf32>) scales_table(%table : memref<?x?xi32>) : !kvcache.collection<#mla>
-  %lk = kvcache.get_key_cache %l[%c0] : !kvcache.collection<#mla>
+  %lk = kvcache.get_key_cache %lc[%c0] : !kvcache.collection<#mla>
   {operation}
   return
 }}
