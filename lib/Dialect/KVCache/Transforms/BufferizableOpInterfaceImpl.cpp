@@ -97,6 +97,11 @@ WithBuffersModel::verifyAnalysis(Operation *op,
   auto update = cast<WithBuffersOp>(op);
   LogicalResult result = verifyReads(update);
   auto *oneShot = dyn_cast<OneShotAnalysisState>(&state);
+  // Without the option a loop that copies is an error of its own, before
+  // conflicts are resolved; it does not say what is copied.
+  if (oneShot && !oneShot->getOptions().allowReturnAllocsFromLoops &&
+      failed(checkTensorCopies(update, *oneShot, nullptr)))
+    result = failure();
   for (OpOperand &written : update.getDpsInitsMutable()) {
     if (state.isInPlace(written)) {
       if (!oneShot || !isWrittenAnew(written, *oneShot))
@@ -132,7 +137,7 @@ LogicalResult WithBuffersModel::resolveConflicts(
         "cannot be bufferized without an analysis, which would copy what it "
         "writes; leave 'copy-before-write' and 'no-analysis-func-filter' out");
   if (failed(checkTensorCopies(cast<WithBuffersOp>(op), *oneShot,
-                               bufferizationState)))
+                               &bufferizationState)))
     return failure();
   return cast<BufferizableOpInterface>(op).resolveTensorOpOperandConflicts(
       rewriter, state, bufferizationState);

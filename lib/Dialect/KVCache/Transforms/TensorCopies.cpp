@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -130,6 +131,41 @@ bool mlir::kvcache::isWrittenAnew(OpOperand &written,
   return reachable.findSource(op);
 }
 
+/// In place, what `copied` becomes would share its buffer with another argument
+/// of a loop's block: names the uses of that.
+static void explainSwap(InFlightDiagnostic &error, OpOperand &copied,
+                        const SetVector<Value> &definitions,
+                        const ReachableAfter &reachable,
+                        SmallPtrSetImpl<Operation *> &named,
+                        const OneShotAnalysisState &state) {
+  auto getSwapped = [&](OpOperand &use) -> BlockArgument {
+    if (!state.bufferizesToMemoryRead(use) &&
+        !isa<BranchOpInterface>(use.getOwner()))
+      return {};
+    for (Value value : findDefinitions(use, state))
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        if (llvm::any_of(definitions, [&](Value own) {
+              auto other = dyn_cast<BlockArgument>(own);
+              return other && other != argument &&
+                     other.getOwner() == argument.getOwner();
+            }))
+          return argument;
+    return {};
+  };
+  for (AliasingValue result : state.getAliasingValues(copied))
+    state.applyOnAliases(result.value, [&](Value alias) {
+      forEachUse(alias, state, [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        BlockArgument swapped = getSwapped(use);
+        if (swapped && reachable.findSource(user) && named.insert(user).second)
+          error.attachNote(user->getLoc())
+              << "argument #" << swapped.getArgNumber()
+              << " of the block is used here, and would lie in the same "
+                 "buffer; pass each tensor on at the place that it came from";
+      });
+    });
+}
+
 void mlir::kvcache::explainCopy(InFlightDiagnostic &error, OpOperand &copied,
                                 const OneShotAnalysisState &state) {
   Operation *op = copied.getOwner();
@@ -162,6 +198,8 @@ void mlir::kvcache::explainCopy(InFlightDiagnostic &error, OpOperand &copied,
                          : "its old contents are used here");
     });
   });
+  if (named.empty())
+    explainSwap(error, copied, definitions, reachable, named, state);
   if (reachable.findSource(op) && named.insert(op).second)
     explainRepetition(error, op, definition);
   if (!named.empty())
@@ -184,26 +222,30 @@ namespace {
 class TensorCopies {
 public:
   /// With `throughWrites` a buffer is followed through operations that write
-  /// it, and into callees; else only its present contents are.
+  /// it, and into callees; else only its present contents are. Without
+  /// `bufferizationState` only the operation's own function is analysed as yet,
+  /// and only copies by loops are looked for.
   TensorCopies(WithBuffersOp op, bool throughWrites,
                const OneShotAnalysisState &state,
-               const BufferizationState &bufferizationState)
+               const BufferizationState *bufferizationState)
       : op(op), throughWrites(throughWrites), state(state),
         bufferizationState(bufferizationState) {}
 
-  /// Adds a tensor. Only `inCallers` are those of the callers of its function
-  /// followed: one that was reached by a call is followed at that call.
-  void follow(Value tensor, bool inCallers = true);
-
-  LogicalResult check();
+  /// Follows the operation's tensors: pools, and where only contents are
+  /// followed, what is written else.
+  LogicalResult check(ArrayRef<bool> isPool);
 
 private:
+  /// Adds a tensor. Only `inCallers` are those of the callers of its function
+  /// followed: one that was reached by a call is followed at that call.
+  void follow(Value tensor, bool inCallers);
   void followSource(OpOperand &source, bool inCallers);
   void followSources(Value tensor, bool inCallers);
   void followUse(OpOperand &use, bool inCallers);
   bool isCopiedByLoop(OpOperand &yielded);
   bool isCopiedByReshape(OpOperand &reshaped);
   func::FuncOp getCallee(Operation *call);
+  func::FuncOp getFollowedCallee(Operation *call);
   ArrayRef<func::CallOp> getCalls(Operation *function);
   void report(OpOperand &copied, const Twine &remedy);
   void reportCopied(OpOperand &copied);
@@ -212,7 +254,7 @@ private:
   WithBuffersOp op;
   bool throughWrites;
   const OneShotAnalysisState &state;
-  const BufferizationState &bufferizationState;
+  const BufferizationState *bufferizationState;
   SymbolTableCollection symbols;
   std::optional<DenseMap<Operation *, SmallVector<func::CallOp>>> calls;
   DenseMap<Operation *, RegionBranchSuccessorMapping> inputs;
@@ -230,6 +272,10 @@ func::FuncOp TensorCopies::getCallee(Operation *op) {
   return call ? dyn_cast_or_null<func::FuncOp>(
                     call.resolveCallableInTable(&symbols))
               : func::FuncOp();
+}
+
+func::FuncOp TensorCopies::getFollowedCallee(Operation *op) {
+  return throughWrites && bufferizationState ? getCallee(op) : func::FuncOp();
 }
 
 ArrayRef<func::CallOp> TensorCopies::getCalls(Operation *function) {
@@ -304,7 +350,7 @@ void TensorCopies::followSources(Value tensor, bool inCallers) {
         mayHoldAll(operand, tensor, alias.relation))
       followSource(operand, inCallers);
   }
-  if (func::FuncOp callee = throughWrites ? getCallee(owner) : func::FuncOp())
+  if (func::FuncOp callee = getFollowedCallee(owner))
     for (func::ReturnOp end : callee.getOps<func::ReturnOp>())
       follow(end.getOperand(cast<OpResult>(tensor).getResultNumber()), false);
 }
@@ -340,7 +386,7 @@ void TensorCopies::followUse(OpOperand &use, bool inCallers) {
     for (AliasingValue alias : state.getAliasingValues(use))
       if (mayHoldAll(use, alias.value, alias.relation))
         follow(alias.value, inCallers);
-  if (func::FuncOp callee = throughWrites ? getCallee(user) : func::FuncOp())
+  if (func::FuncOp callee = getFollowedCallee(user))
     if (!callee.isExternal())
       follow(callee.getArgument(use.getOperandNumber()), false);
   if (isa<func::ReturnOp>(user) && inCallers &&
@@ -350,10 +396,8 @@ void TensorCopies::followUse(OpOperand &use, bool inCallers) {
 }
 
 /// Whether a loop copies what it yields, to the buffer of the argument at the
-/// same place.
+/// same place. Without the option for it that is an error of the loop, too.
 bool TensorCopies::isCopiedByLoop(OpOperand &yielded) {
-  if (!state.getOptions().allowReturnAllocsFromLoops)
-    return false;
   Operation *user = yielded.getOwner();
   unsigned index = yielded.getOperandNumber();
   Block::BlockArgListType arguments;
@@ -376,10 +420,10 @@ bool TensorCopies::isCopiedByLoop(OpOperand &yielded) {
 bool TensorCopies::isCopiedByReshape(OpOperand &reshaped) {
   Operation *reshape = reshaped.getOwner();
   if (!isa<tensor::CollapseShapeOp, tensor::ReshapeOp>(reshape) ||
-      reshaped.getOperandNumber() != 0)
+      reshaped.getOperandNumber() != 0 || !bufferizationState)
     return false;
   FailureOr<BufferLikeType> buffer =
-      getBufferType(reshaped.get(), state.getOptions(), bufferizationState);
+      getBufferType(reshaped.get(), state.getOptions(), *bufferizationState);
   auto type = succeeded(buffer) ? dyn_cast<MemRefType>(*buffer) : MemRefType();
   if (!type)
     return false;
@@ -404,6 +448,8 @@ void TensorCopies::report(OpOperand &copied, const Twine &remedy) {
 }
 
 void TensorCopies::reportCopied(OpOperand &copied) {
+  if (!bufferizationState)
+    return;
   func::FuncOp callee = getCallee(copied.getOwner());
   if (callee && callee.isExternal())
     report(copied, "use the call's result afterwards instead, or mark the "
@@ -420,7 +466,11 @@ void TensorCopies::reportReshaped(OpOperand &copied) {
                  "(function-boundary-type-conversion=identity-layout-map)");
 }
 
-LogicalResult TensorCopies::check() {
+LogicalResult TensorCopies::check(ArrayRef<bool> isPool) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (bool pool = isPool[operand.getOperandNumber()];
+        pool == throughWrites && (pool || op.isDpsInit(&operand)))
+      follow(operand.get(), /*inCallers=*/bufferizationState != nullptr);
   while (!worklist.empty()) {
     Value tensor = worklist.pop_back_val();
     bool inCallers = reached.lookup(tensor);
@@ -483,14 +533,12 @@ static SmallVector<bool> findPools(WithBuffersOp op) {
 LogicalResult
 mlir::kvcache::checkTensorCopies(WithBuffersOp op,
                                  const OneShotAnalysisState &state,
-                                 const BufferizationState &bufferizationState) {
-  TensorCopies contents(op, /*throughWrites=*/false, state, bufferizationState);
-  TensorCopies pools(op, /*throughWrites=*/true, state, bufferizationState);
+                                 const BufferizationState *bufferizationState) {
   SmallVector<bool> isPool = findPools(op);
-  for (OpOperand &operand : op->getOpOperands())
-    if (isPool[operand.getOperandNumber()])
-      pools.follow(operand.get());
-    else if (op.isDpsInit(&operand))
-      contents.follow(operand.get());
-  return success(succeeded(pools.check()) && succeeded(contents.check()));
+  bool inPlace = true;
+  for (bool throughWrites : {true, false})
+    inPlace &=
+        succeeded(TensorCopies(op, throughWrites, state, bufferizationState)
+                      .check(isPool));
+  return success(inPlace);
 }

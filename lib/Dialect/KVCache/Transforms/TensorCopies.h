@@ -41,11 +41,13 @@ bool isWrittenAnew(OpOperand &written,
 /// (`bufferization.alloc_tensor`) are none.
 ///
 /// Takes the state of the whole program, as `resolveConflicts` has it; other
-/// conflicts may be resolved already.
+/// conflicts may be resolved already. Before that, where only the function of
+/// `op` is analysed, `bufferizationState` is null, and only copies by that
+/// function's loops count.
 LogicalResult
 checkTensorCopies(WithBuffersOp op,
                   const bufferization::OneShotAnalysisState &state,
-                  const bufferization::BufferizationState &bufferizationState);
+                  const bufferization::BufferizationState *bufferizationState);
 
 } // namespace mlir::kvcache
 
