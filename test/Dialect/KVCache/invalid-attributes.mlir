@@ -56,3 +56,8 @@ func.func private @dynamic(memref<?xi32> {kvcache.host_array})
 
 // expected-error@+1 {{argument #0: 'kvcache.host_array' has no value and marks memrefs of static shape and strides, got 1 : i64 on 'memref<2xi32>'}}
 func.func private @value(memref<2xi32> {kvcache.host_array = 1})
+
+// -----
+
+// expected-error@+1 {{argument #1 has unknown attribute 'kvcache.names'; expected 'kvcache.name' or 'kvcache.host_array'}}
+func.func private @mistyped(i32 {kvcache.name = "x"}, i32 {kvcache.names = "y"})

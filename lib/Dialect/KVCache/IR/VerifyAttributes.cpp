@@ -45,7 +45,10 @@ LogicalResult KVCacheDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                        unsigned argIndex,
                                                        NamedAttribute attr) {
   if (!isForArguments(attr))
-    return success();
+    return op->emitOpError("argument #")
+           << argIndex << " has unknown attribute '"
+           << attr.getName().getValue() << "'; expected '" << getNameAttrName()
+           << "' or '" << getHostArrayAttrName() << "'";
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function || op->getParentOfType<gpu::GPUModuleOp>())
     return op->emitOpError("argument #")
