@@ -44,6 +44,13 @@ int64_t mlirKVCacheLayoutGetPageBytes(MlirAttribute attribute, int64_t layers,
   FailureOr<LayoutMap> map = LayoutMap::get(layout, layers, errorsOf(layout));
   if (failed(map))
     return -1;
+  if (pool < MlirKVCachePoolValues || pool > MlirKVCachePoolTail) {
+    auto emit = errorsOf(layout);
+    emit() << "expected a pool of values (0), scales (1) or tails "
+              "(2), got "
+           << pool;
+    return -1;
+  }
   return hasPool(layout, pool) ? map->getPageBytes(static_cast<Pool>(pool)) : 0;
 }
 
@@ -129,9 +136,16 @@ MlirLogicalResult mlirKVCacheLayoutVisitLayers(
     MlirAttribute attribute, int64_t layers, MlirKVCachePool pool,
     MlirKVCacheStretchCallback callback, void *userData) {
   LayoutAttr layout = toLayout(attribute);
-  if (!isMemRef(layout, pool) || !callback ||
+  if (!layout || !callback ||
       failed(LayoutMap::get(layout, layers, errorsOf(layout))))
     return mlirLogicalResultFailure();
+  if (!isMemRef(layout, pool)) {
+    auto emit = errorsOf(layout);
+    emit() << "expected the pool of values (0), or that of scales "
+              "(1) where a layout has one, got "
+           << pool;
+    return mlirLogicalResultFailure();
+  }
   PoolLayout shape = PoolLayout::get(layout, static_cast<Pool>(pool));
   MlirKVCacheStretch stretch = {};
   stretch.pool = pool;
