@@ -29,8 +29,10 @@ mlirKVCacheRegisterAllDialects(MlirDialectRegistry registry);
 /// Makes the passes and pipelines known by name, once a process.
 MLIR_CAPI_EXPORTED void mlirKVCacheRegisterAllPasses(void);
 
-/// Parses a module, as mlirModuleCreateParse does; its places are called
-/// `name`, as those of a file. Null where it is none.
+/// Parses a module's text, as mlirModuleCreateParse does; its places are called
+/// `name`, as those of a file. Null where it is none, or bytecode, or nested
+/// so deep that MLIR's parser or passes would not survive it (more than 256
+/// brackets).
 MLIR_CAPI_EXPORTED MlirModule mlirKVCacheModuleCreateParse(MlirContext context,
                                                            MlirStringRef source,
                                                            MlirStringRef name);

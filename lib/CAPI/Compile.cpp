@@ -7,7 +7,9 @@
 #include "kvcache-c/Compile.h"
 
 #include "kvcache/InitAll.h"
+#include "kvcache/Support/ProgramText.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Pass.h"
 #include "mlir/CAPI/Support.h"
@@ -24,6 +26,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/MemoryBufferRef.h"
 #include <mutex>
 
 using namespace mlir;
@@ -62,8 +65,23 @@ MlirModule mlirKVCacheModuleCreateParse(MlirContext context,
     return {};
   // The parser wants a text, be it empty.
   StringRef text = source.data ? unwrap(source) : StringRef("");
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-      text, ParserConfig(unwrap(context)), unwrap(name));
+  MLIRContext *into = unwrap(context);
+  if (isBytecode(llvm::MemoryBufferRef(text, ""))) {
+    emitError(UnknownLoc::get(into),
+              "expected the text of a module, got bytecode; "
+              "mlirModuleCreateParse reads it, of files that are trusted");
+    return {};
+  }
+  if (std::optional<kvcache::TextFault> fault = kvcache::findTextFault(text)) {
+    StringRef before = text.take_front(fault->offset);
+    unsigned line = before.count('\n') + 1;
+    unsigned column = before.size() - (before.rfind('\n') + 1) + 1;
+    emitError(FileLineColLoc::get(into, unwrap(name), line, column),
+              fault->message);
+    return {};
+  }
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(text, ParserConfig(into), unwrap(name));
   return wrap(module.release());
 }
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../lib/Input.h"
 #include "../lib/Version.h"
 #include "kvcache/InitAll.h"
 
@@ -18,6 +19,11 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlirRegisterAllDialects(wrap(&registry));
   mlir::kvcache::registerAllDialects(registry);
+  // MLIR's main program reads the file itself: it is an argument.
+  for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front())
+    if (auto file = llvm::MemoryBuffer::getFile(argument);
+        file && !mayRead(**file, registry))
+      return 1;
   mlir::MLIRContext context(registry);
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
 }

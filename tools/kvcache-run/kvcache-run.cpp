@@ -6,6 +6,7 @@
 
 #include "ProgramArguments.h"
 
+#include "../lib/Input.h"
 #include "../lib/Version.h"
 #include "kvcache/InitAll.h"
 #include "kvcache/Pipelines/Pipelines.h"
@@ -281,6 +282,8 @@ int run() {
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(inputFile, &error);
   if (!buffer)
     return fail(error);
+  if (!mayRead(*buffer, registry))
+    return 1;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);

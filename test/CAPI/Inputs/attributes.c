@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void print(MlirStringRef text, void *data) {
   (void)data;
@@ -159,15 +160,19 @@ static void maps(MlirContext context) {
   // CHECK-NEXT: {{^}}1{{$}}
   printf("%d\n", mlirLogicalResultIsSuccess(mlirKVCacheLayoutVisitToken(
                      layout, 1, MlirKVCacheSideValue, 0, 1, stretch, NULL)));
+  // CHECK-NEXT: error: expected a pool of values (0), scales (1) or tails (2), got 3
+  // CHECK-NEXT: {{^}}-1{{$}}
+  printf("%" PRId64 "\n", mlirKVCacheLayoutGetPageBytes(layout, 1, 3));
+  // CHECK-NEXT: error: expected the pool of values (0), or that of scales (1) where a layout has one, got 1
+  // CHECK-NEXT: {{^}}0{{$}}
+  printf("%d\n", mlirLogicalResultIsSuccess(mlirKVCacheLayoutVisitLayers(
+                     layout, 1, MlirKVCachePoolScales, stretch, NULL)));
   // CHECK-NEXT: error: expected a slot of 0 to 3, got 4
-  // CHECK-NEXT: 0 0 0
+  // CHECK-NEXT: 0 0
   printf("%d", mlirLogicalResultIsSuccess(mlirKVCacheLayoutVisitToken(
                    layout, 1, MlirKVCacheSideValue, 0, 4, stretch, NULL)));
-  printf(" %d %d\n",
-         mlirLogicalResultIsSuccess(mlirKVCacheLayoutVisitLayers(
-             layout, 1, MlirKVCachePoolScales, stretch, NULL)),
-         mlirLogicalResultIsSuccess(mlirKVCacheLayoutVisitLayers(
-             layout, 1, MlirKVCachePoolValues, NULL, NULL)));
+  printf(" %d\n", mlirLogicalResultIsSuccess(mlirKVCacheLayoutVisitLayers(
+                      layout, 1, MlirKVCachePoolValues, NULL, NULL)));
 }
 
 /* Parts of an attribute of two contexts: it would die with the first. */
@@ -231,6 +236,22 @@ static void places(MlirContext context) {
   module = mlirKVCacheModuleCreateParse(
       context, mlirStringRefCreateFromCString("func.func"),
       mlirStringRefCreateFromCString("a.mlir"));
+  printf("null %d\n", mlirModuleIsNull(module));
+  /* What MLIR's parser and reader would die on. */
+  char deep[12000];
+  memset(deep, '\n', 2);
+  memset(deep + 2, '(', sizeof(deep) - 2);
+  // CHECK-NEXT: error: brackets are nested 257 deep here, those of aliases included, but at most 256 are read; split the program into functions
+  // CHECK-NEXT: null 1
+  module = mlirKVCacheModuleCreateParse(
+      context, mlirStringRefCreate(deep, sizeof(deep)),
+      mlirStringRefCreateFromCString("a.mlir"));
+  printf("null %d\n", mlirModuleIsNull(module));
+  // CHECK-NEXT: error: expected the text of a module, got bytecode; mlirModuleCreateParse reads it, of files that are trusted
+  // CHECK-NEXT: null 1
+  module = mlirKVCacheModuleCreateParse(
+      context, mlirStringRefCreateFromCString("ML\xefR..."),
+      mlirStringRefCreateFromCString("a.mlirbc"));
   printf("null %d\n", mlirModuleIsNull(module));
 }
 

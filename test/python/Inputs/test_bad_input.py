@@ -333,6 +333,12 @@ def test_options():
             kvcache.compile(*arguments, cache=False, **options)
 
 
+def test_programs_that_the_parser_would_not_survive():
+    for text in ("(" * 100000, "\n#a = affine_map<(d0) -> (" + "-" * 100000 + "d0)>"):
+        with raises(kvcache.CompileError, "but at most 256 are read|more than 1000 operators"):
+            kvcache.compile(text, cache=False)
+
+
 def test_faults_concern_one_call():
     """A fault stops the device for good, as on a GPU; the next call has another one."""
     pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)

@@ -12,7 +12,7 @@ PARTS = (
     ("Python bindings", "python/src/*"),
     ("Runtime", "lib/Runtime/*", "include/kvcache/Support/*"),
     ("Simulator", "lib/Simulator/**/*"),
-    ("Tools", "tools/**/*.cpp", "tools/**/*.h"))
+    ("Tools", "tools/**/*.cpp", "tools/**/*.h", "lib/Support/*"))
 
 # What takes a message.
 REPORTERS = re.compile(
