@@ -48,7 +48,8 @@ class _Append:
 
     def program(self) -> Program:
         new = {"ragged": "offsets", "padded": "new_lengths"}.get(self.form)
-        check = check_tables(self.layout, self.policy, new, self.sources) if new else None
+        check = check_tables(self.layout, self.policy, new, self.sources,
+                             looks_up="new") if new else None
         return self.function.program(new=new, check=check)
 
 

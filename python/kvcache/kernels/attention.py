@@ -83,7 +83,7 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
                            softcap=_number(f, "f32", "softcap", softcap),
                            window=_number(f, "i64", "window", window), **options)
     return f.program(new="offsets", check=check_tables(layout, policy, "offsets", ["queries"],
-                                                       window))
+                                                       window, None if window else "all"))
 
 
 def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
@@ -125,4 +125,4 @@ def mla_decode(layout: Layout, *, query_heads: int, value_size: int,
                       scale=_number(f, "f32", "scale", scale), **options)
     # Where slots are given, pages are not looked up.
     return f.program(new="offsets", check=check_tables(layout, "skip" if slots else policy,
-                                                       "offsets", ["queries"]))
+                                                       "offsets", ["queries"], looks_up="all"))

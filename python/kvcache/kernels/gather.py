@@ -72,4 +72,5 @@ def gather(layout: Layout, *, side: str = "key", out: str = "f32", ragged: bool 
         if global_scale:
             options["global_scale"] = f.array("global_scale", [], "f32")
         kv.gather(cache, result, policy=policy_of(policy), **options)
-    return f.program(sizes={"rows": rows}, check=check_tables(layout, policy))
+    return f.program(sizes={"rows": rows}, check=check_tables(
+        layout, policy, looks_up=None if sequences else "all"))

@@ -53,7 +53,8 @@ def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
                           global_scale=number, policy=policy_of(policy))
     return f.program(sizes={"columns": _columns},
                      new="offsets",
-                     check=check_tables(layout, policy, "offsets", ["queries"]))
+                     check=check_tables(layout, policy, "offsets", ["queries"],
+                                        looks_up="all"))
 
 
 def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = True,
@@ -94,7 +95,8 @@ def indexer_topk(layout: Layout, *, query_heads: int, k: int, causal: bool = Tru
                         global_scale=number, policy=policy_of(policy), **options)
     return f.program(sizes={"columns": _columns} if scores else {},
                      new="offsets",
-                     check=check_tables(layout, policy, "offsets", ["queries"]))
+                     check=check_tables(layout, policy, "offsets", ["queries"],
+                                        looks_up="all"))
 
 
 def topk(*, k: int, values: bool = False) -> Program:

@@ -121,7 +121,7 @@ def compact(layout: Layout, *, policy: str = "assume") -> Program:
                   for name in names]
         kv.compact(collection, tables, f.array("scratch", [None], "i32", shape=scratch),
                    policy=policy_of(policy))
-    return f.program(check=check_tables(layout, policy))
+    return f.program(check=check_tables(layout, policy, looks_up="all"))
 
 
 def convert_layout(layout: Layout, *, target: Layout, layers: Optional[Sequence[int]] = None,

@@ -300,11 +300,13 @@ def _tokens(given: Given, new: Optional[str]) -> Optional[np.ndarray]:
 
 
 def check_tables(layout: Layout, policy: str, new: Optional[str] = None,
-                 rows: Sequence[str] = (), window: Optional[int] = None):
+                 rows: Sequence[str] = (), window: Optional[int] = None,
+                 looks_up: Optional[str] = None):
     """A check of the tables: a row for each length and, unless what is out of range is
     skipped, pages for all tokens, with those that `new` ("offsets", "new_lengths")
     counts, and for a `window` of tokens. Arrays called `rows` have at least as many rows
-    as `new` says."""
+    as `new` says. Where nothing but the caller's word says that pages exist, those that
+    a kernel `looks_up` do, of "all" tokens or of the "new" ones."""
     def check(given: Given) -> None:
         if "lengths" not in given:
             return
@@ -329,11 +331,32 @@ def check_tables(layout: Layout, policy: str, new: Optional[str] = None,
             if tokens is None or policy == "skip":
                 continue
             most = int(tokens.max(initial=0))
+            if most >= 2**31 and int(numbers(given, "lengths").max()) >= 2**31:
+                worst = int(numbers(given, "lengths").max()) - 2**32
+                raise ArgumentError(f"'lengths': expected numbers of at least 0, got {worst}")
             pages = -(-most // layout.page_size)
             if pages > shape[1]:
                 raise ArgumentError(f"'{name}': expected at least {pages} pages for {most} tokens, "
                                     f"got {shape[1]}")
+            if looks_up and policy == "assume":
+                first = numbers(given, "lengths") if looks_up == "new" else np.zeros_like(tokens)
+                _check_pages(given, name, first // layout.page_size, -(-tokens // layout.page_size))
     return check
+
+
+def _check_pages(given: Given, name: str, first: np.ndarray, end: np.ndarray) -> None:
+    """The pool has the pages from column `first` to `end` of each row of a table."""
+    pages = numbers(given, name)
+    if pages is None:
+        return
+    has = size(given, "blocks" if name == "table" else "scales")
+    columns = np.arange(pages.shape[1])
+    wrong = (columns >= first[:, None]) & (columns < end[:, None]) & (pages >= has)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ArgumentError(f"'{name}': expected pages of 0 to {has - 1}, which the pool has, got "
+                            f"{np.uint32(pages[row, column]).astype(np.int32)} as page {column} of "
+                            f"sequence {row}; allocate more, or let a policy say what is then done")
 
 
 def _new_tokens(given: Given, new: str) -> Optional[np.ndarray]:
@@ -348,7 +371,7 @@ def _new_tokens(given: Given, new: str) -> Optional[np.ndarray]:
     result = more[1:] - more[:-1] if new == "offsets" else more
     if result.size and result.min() < 0:
         raise ArgumentError(f"'{new}': expected numbers that do not descend, got "
-                            f"{more.tolist()}")
+                            f"{more.astype(np.uint32).astype(np.int32).tolist()}")
     return result
 
 

@@ -152,9 +152,9 @@ def test_traps_say_what_is_wrong():
         k(pool, lengths=LENGTHS, table=[[3, 9], [0, 2]])
     with raises(kvcache.CheckError, finding):
         k(pool, lengths=LENGTHS, table=[[3, 9], [0, 2]], tool="memcheck")
-    k = kvcache.compile("gather", LAYOUT, instrument=True)
+    k = kvcache.compile("gather", LAYOUT, sequences=True, instrument=True)
     with raises(kvcache.LaunchError, r"failed: assertion .*: error: .* \(NB\), got 9 and 4"):
-        k(pool, lengths=LENGTHS, table=[[3, 9], [0, 2]])
+        k(pool, lengths=LENGTHS, table=[[3, 9], [0, 2]], sequences=[0])
     program = f"""
 import kvcache
 layout = kvcache.{LAYOUT!r}
@@ -339,12 +339,54 @@ def test_programs_that_the_parser_would_not_survive():
             kvcache.compile(text, cache=False)
 
 
+def fault(pool):
+    """A fault of a kernel, which nothing sees before the launch."""
+    with raises(kvcache.LaunchError, "clear_pages.*of global memory out of bounds"):
+        kvcache.compile("clear_pages", LAYOUT)(pool, pages=[10**6])
+
+
+def test_pages_that_a_pool_lacks():
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    for id in (4, 10**6, -1):
+        with raises(kvcache.ArgumentError, f"'table': expected pages of 0 to 3, which the pool has, "
+                                           f"got {id} as page 0 of sequence 1; allocate more"):
+            k(pool, lengths=LENGTHS, table=[[3, 1], [id, 2]])
+    # No token lies there.
+    got = k(pool, lengths=LENGTHS, table=[[3, 1], [0, -1]])
+    np.testing.assert_array_equal(got[0, :11], tokens(pool, TABLE[0], 11))
+    k(pool, lengths=[0, 0], table=[[-1, -1], [-1, -1]])
+    # An append looks at the pages of new tokens only.
+    append = kvcache.compile("append", LAYOUT, side="key")
+    rows = np.ones((1, 2, 64), pool.blocks.dtype)
+    append(pool, lengths=[8], table=[[-1, 1]], offsets=[0, 1], key_rows=rows)
+    assert np.all(pool.blocks[1, 0, 0, 0] == rows)
+    with raises(kvcache.ArgumentError, "got 7 as page 1 of sequence 0"):
+        append(pool, lengths=[8], table=[[0, 7]], offsets=[0, 1], key_rows=rows)
+    # Policies have the say.
+    kvcache.compile("gather", LAYOUT, policy="skip")(pool, lengths=LENGTHS, table=TABLE + 4)
+    with raises(kvcache.LaunchError, "trap"):
+        kvcache.compile("gather", LAYOUT, policy="trap")(pool, lengths=LENGTHS, table=TABLE + 4)
+    scaled = kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=8, scales="f32",
+                            granularity=32, scales_table="own")
+    with raises(kvcache.ArgumentError, "'scales_table': expected pages of 0 to 3.*got 4"):
+        kvcache.compile("gather", scaled)(scaled.allocate(4, 1), lengths=LENGTHS, table=TABLE,
+                                          layer=0, scales_table=TABLE + 1)
+
+
+def test_negative_numbers_are_shown_as_such():
+    pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
+    with raises(kvcache.ArgumentError, "'lengths': expected numbers of at least 0, got -5"):
+        k(pool, lengths=[-5, 3], table=TABLE)
+    with raises(kvcache.ArgumentError, r"'offsets': .* do not descend, got \[-1, 0, 1\]"):
+        kvcache.compile("append", LAYOUT, side="key")(
+            pool, **GOOD, offsets=[-1, 0, 1], key_rows=np.ones((1, 2, 64), pool.blocks.dtype))
+
+
 def test_faults_concern_one_call():
     """A fault stops the device for good, as on a GPU; the next call has another one."""
     pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT)
     for _ in range(2):
-        with raises(kvcache.LaunchError, "gather_gather.*of global memory out of bounds"):
-            k(pool, lengths=LENGTHS, table=TABLE + 10**6)
+        fault(pool)
         works(k, pool)
     with raises(kvcache.LaunchError, "trap"):
         kvcache.compile("clear_pages", LAYOUT, policy="trap")(pool, pages=[99])
@@ -360,8 +402,7 @@ def test_faults_in_threads():
         for _ in range(5):
             try:
                 if faulty:
-                    with raises(kvcache.LaunchError, "out of bounds"):
-                        k(pool, lengths=LENGTHS, table=TABLE + 10**6)
+                    fault(pool)
                 else:
                     works(k, pool)
             except BaseException as error:
@@ -398,8 +439,7 @@ def test_compiling_in_threads():
 def in_child(queue):
     try:
         pool, k = filled(LAYOUT, 4), kvcache.compile("gather", LAYOUT, cache=False)
-        with raises(kvcache.LaunchError, "out of bounds"):
-            k(pool, lengths=LENGTHS, table=TABLE + 10**6)
+        fault(pool)
         works(k, pool)
         queue.put("works")
     except BaseException as error:

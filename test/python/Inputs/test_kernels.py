@@ -240,7 +240,7 @@ def test_instrumented_kernels_can_be_called():
     append(pool, lengths=[3], table=[[0]], offsets=[0, 1], key_rows=rows)
     assert np.all(pool.blocks[0, 0, 0, 3] == rows)
     with raises(kvcache.LaunchError, ""):
-        k(pool, lengths=[3], table=[[99]])
+        k_chosen(pool, lengths=[3], table=[[99]], sequences=[0], offsets=[0, 3])
 
 
 def test_places_in_errors():
@@ -277,8 +277,9 @@ def test_checks_and_counters():
     k(pool, lengths=LENGTHS, table=TABLE, tool="all", count=True)
     assert k.counters[0]["launches"] == 1 and k.counters[0]["kernel"].startswith("gather")
     # A table that names a block far outside of the pool.
+    chosen = kvcache.compile("gather", LAYOUT, sequences=True)
     try:
-        k(pool, lengths=LENGTHS, table=TABLE + 10**6, tool="memcheck")
+        chosen(pool, lengths=LENGTHS, table=TABLE + 10**6, sequences=[1], tool="memcheck")
     except kvcache.CheckError as error:
         assert error.reports and "read" in str(error), error
     else:

@@ -57,8 +57,8 @@ def test_exceptions_pickle():
 
 
 def check():
-    return kvcache.compile("gather", LAYOUT)(LAYOUT.allocate(2, 1), lengths=[3], table=[[10**6]],
-                                             tool="memcheck")
+    return kvcache.compile("clear_pages", LAYOUT)(LAYOUT.allocate(2, 1), pages=[10**6],
+                                                  tool="memcheck")
 
 
 def compilation():
