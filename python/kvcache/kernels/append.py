@@ -68,8 +68,8 @@ def append(layout: Layout, *, side: str = "both", form: str = "ragged",
 
     Raises ValueError for options that are none or need another layout. The call raises
     ArgumentError for arrays of another dtype or shape, and for more tokens than the
-    table or the rows have; LaunchError where `policy` is "trap" and a row has no place.
-    Source: `kvcache.append` of the dialect."""
+    table or the rows have, or pages that the pool lacks; LaunchError where `policy` is
+    "trap" and a row has no place. Source: `kvcache.append` of the dialect."""
     from ..dialects import kvcache as kv
 
     if scales and not layout.scales:

@@ -62,10 +62,11 @@ def paged_attention(layout: Layout, *, query_heads: int, queries: Optional[str] 
     natural logarithm of the sum of exponentials, `[T, query_heads]` of f32. `scratch` is
     `query_heads * (D + 2) * parts` f32 a query.
 
-    Raises ValueError for options that are none and layouts that it does not take. The
-    call raises ArgumentError for arrays of another dtype or shape, offsets that descend
-    and more tokens than the table has; LaunchError where `policy` is "trap" and a page
-    does not exist. Source: `kvcache.paged_attention` of the dialect."""
+    Raises ValueError for options that are none and layouts that it does not take. The call
+    raises ArgumentError for arrays of another dtype or shape, offsets that descend and
+    more tokens than the table has or pages that the pool lacks; LaunchError where
+    `policy` is "trap" and a page does not exist. Source: `kvcache.paged_attention` of
+    the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("paged_attention", layout)

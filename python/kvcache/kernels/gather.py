@@ -24,8 +24,8 @@ def gather(layout: Layout, *, side: str = "key", out: str = "f32", ragged: bool 
 
     Raises ValueError for options that are none or need another layout. The call raises
     ArgumentError for arrays of another dtype or shape, and for more tokens than the
-    table has; LaunchError where `policy` is "trap" and something is out of range.
-    Source: `kvcache.gather` of the dialect."""
+    table has or pages that the pool lacks; LaunchError where `policy` is "trap" and
+    something is out of range. Source: `kvcache.gather` of the dialect."""
     choice("side", side, ("key", "value"))
     if out_scales and not layout.scales:
         raise ValueError("expected a layout with scales for out_scales, got one without")

@@ -39,10 +39,11 @@ def indexer_scores(layout: Layout, *, query_heads: int, causal: bool = True,
     of f8E4M3FN, weights `[T, query_heads]` of f32. Gives `scores` `[T, columns]`; `columns` is the greatest
     number of keys of a sequence unless said otherwise.
 
-    Raises ValueError for options that are none and layouts that it does not take. The
-    call raises ArgumentError for arrays of another dtype or shape, offsets that descend
-    and more tokens than the table has; LaunchError where `policy` is "trap" and a page
-    does not exist. Source: `kvcache.indexer_scores` of the dialect."""
+    Raises ValueError for options that are none and layouts that it does not take. The call
+    raises ArgumentError for arrays of another dtype or shape, offsets that descend and
+    more tokens than the table has or pages that the pool lacks; LaunchError where
+    `policy` is "trap" and a page does not exist. Source: `kvcache.indexer_scores` of
+    the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("indexer_scores", layout)

@@ -101,10 +101,10 @@ def compact(layout: Layout, *, policy: str = "assume") -> Program:
     Gives the new table, like the old one, `[B, M]`, and that of scales where they have
     one.
 
-    Raises ValueError for a policy that is none. The call raises ArgumentError for arrays
-    of another dtype or shape, and for more tokens than the table has; LaunchError where
-    `policy` is "trap" and a page does not exist. Source: `kvcache.compact` of the
-    dialect."""
+    Raises ValueError for a policy that is none. The call raises ArgumentError for arrays of
+    another dtype or shape, and for more tokens than the table has or pages that the
+    pool lacks; LaunchError where `policy` is "trap" and a page does not exist.
+    Source: `kvcache.compact` of the dialect."""
     from ..dialects import kvcache as kv
 
     f = Function("compact", layout)
