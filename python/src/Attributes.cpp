@@ -56,19 +56,25 @@ static void defineQuantization(nb::module_ &m) {
                           mlirKVCacheQuantizationAttrGetTypeID)
       .def_classmethod(
           "get",
-          [](const nb::object &cls, int contract, double floor, int floorOn,
-             int apply, MlirContext context) {
+          [](const nb::object &cls, const Member &contract, double floor,
+             const Member &floorOn, const Member &apply, MlirContext context) {
             return build(cls, context, [&] {
               return mlirKVCacheQuantizationAttrGet(
-                  context, {static_cast<MlirKVCacheScaleContract>(contract),
-                            floor, static_cast<MlirKVCacheFloorOn>(floorOn),
-                            static_cast<MlirKVCacheApplyScale>(apply)});
+                  context,
+                  {static_cast<MlirKVCacheScaleContract>(toNumber(
+                       contract, "contract", {"arbitrary", "power_of_two"})),
+                   floor,
+                   static_cast<MlirKVCacheFloorOn>(
+                       toNumber(floorOn, "floor_on", {"scale", "amax"})),
+                   static_cast<MlirKVCacheApplyScale>(
+                       toNumber(apply, "apply", {"inverse", "divide"}))});
             });
           },
           "cls"_a, "contract"_a = 0, "floor"_a = 0.0, "floor_on"_a = 0,
           "apply"_a = 0, "context"_a = nb::none(),
           "Makes a `#kvcache.quantization`, of ScaleContract, FloorOn and "
-          "ApplyScale; ValueError says what is wrong with it.")
+          "ApplyScale, by number or name; ValueError says what is wrong with "
+          "it.")
       .def_property_readonly(
           "contract",
           [get](MlirAttribute self) { return int(get(self).contract); },
@@ -91,16 +97,18 @@ static void defineRotation(nb::module_ &m) {
                           mlirKVCacheRotationAttrGetTypeID)
       .def_classmethod(
           "get",
-          [](const nb::object &cls, int style, int64_t start,
+          [](const nb::object &cls, const Member &style, int64_t start,
              MlirContext context) {
             return build(cls, context, [&] {
               return mlirKVCacheRotationAttrGet(
-                  context,
-                  {static_cast<MlirKVCacheRotationStyle>(style), start});
+                  context, {static_cast<MlirKVCacheRotationStyle>(toNumber(
+                                style, "style", {"interleaved", "half"})),
+                            start});
             });
           },
           "cls"_a, "style"_a = 0, "start"_a = 0, "context"_a = nb::none(),
-          "Makes a `#kvcache.rotation`, of a RotationStyle; ValueError says "
+          "Makes a `#kvcache.rotation`, of a RotationStyle, by number or "
+          "name; ValueError says "
           "what is wrong with it.")
       .def_property_readonly(
           "style", [get](MlirAttribute self) { return int(get(self).style); },

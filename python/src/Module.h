@@ -11,7 +11,9 @@
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 
+#include <initializer_list>
 #include <string>
+#include <variant>
 
 namespace nb = nanobind;
 using mlir::python::CollectDiagnosticsToStringScope;
@@ -25,6 +27,32 @@ using mlir::python::CollectDiagnosticsToStringScope;
   if (message.compare(0, nowhere.size(), nowhere) == 0)
     message.erase(0, nowhere.size());
   throw nb::value_error(message.empty() ? otherwise : message.c_str());
+}
+
+/// A member of an enumeration, by number or name.
+using Member = std::variant<int, std::string>;
+
+/// The number of a member, whose names are as the text of programs spells them.
+/// Raises ValueError for a name that is none; of numbers the C API says so.
+inline int toNumber(const Member &given, const char *option,
+                    std::initializer_list<const char *> names) {
+  if (const int *number = std::get_if<int>(&given))
+    return *number;
+  const std::string &text = std::get<std::string>(given);
+  int number = 0;
+  std::string known;
+  for (const char *name : names) {
+    if (text == name)
+      return number;
+    known += std::string(number++ ? ", " : "") + name;
+  }
+  throw nb::value_error(("expected " + std::string(option) + " to be one of " +
+                         known + ", got '" + text + "'")
+                            .c_str());
+}
+
+inline int toSide(const Member &given) {
+  return toNumber(given, "side", {"key", "value"});
 }
 
 /// Adds the attributes of operations.

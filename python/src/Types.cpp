@@ -48,9 +48,9 @@ static void defineLayout(nb::module_ &m) {
           [](const nb::object &cls, MlirType dtype, int64_t numHeads,
              int64_t headSize, int64_t pageSize, bool isMLA,
              std::optional<MlirType> scaleDtype, int64_t granularity,
-             bool ownScalesTable, int placement, int order,
+             bool ownScalesTable, const Member &placement, const Member &order,
              std::optional<MlirType> ropeDtype, int64_t ropeSize, bool kvInner,
-             int64_t footer, int64_t pageAlign, int swizzle) {
+             int64_t footer, int64_t pageAlign, const Member &swizzle) {
             MlirKVCacheLayout layout =
                 mlirKVCacheLayoutDefault(dtype, numHeads, headSize, pageSize);
             layout.isMLA = isMLA;
@@ -58,15 +58,18 @@ static void defineLayout(nb::module_ &m) {
               layout.scaleDtype = *scaleDtype;
             layout.granularity = granularity;
             layout.ownScalesTable = ownScalesTable;
-            layout.placement = static_cast<MlirKVCachePlacement>(placement);
-            layout.order = static_cast<MlirKVCacheOrder>(order);
+            layout.placement = static_cast<MlirKVCachePlacement>(toNumber(
+                placement, "placement", {"pool", "inline", "page_split"}));
+            layout.order = static_cast<MlirKVCacheOrder>(
+                toNumber(order, "order", {"nhd", "hnd"}));
             if (ropeDtype)
               layout.ropeDtype = *ropeDtype;
             layout.ropeSize = ropeSize;
             layout.kvInner = kvInner;
             layout.footer = footer;
             layout.pageAlign = pageAlign;
-            layout.swizzle = static_cast<MlirKVCacheScaleSwizzle>(swizzle);
+            layout.swizzle = static_cast<MlirKVCacheScaleSwizzle>(
+                toNumber(swizzle, "swizzle", {"none", "v", "kv"}));
             MlirContext context = mlirTypeGetContext(dtype);
             CollectDiagnosticsToStringScope scope(context);
             MlirAttribute attr = mlirKVCacheLayoutAttrGet(context, &layout);
@@ -79,7 +82,10 @@ static void defineLayout(nb::module_ &m) {
           "own_scales_table"_a = false, "placement"_a = 0, "order"_a = 0,
           "rope_dtype"_a = nb::none(), "rope_size"_a = 0, "kv_inner"_a = false,
           "footer"_a = 0, "page_align"_a = 0, "swizzle"_a = 0,
-          "Makes a `#kvcache.layout`; ValueError says what is wrong with it.")
+          "Makes a `#kvcache.layout`, of a Placement, an Order and a "
+          "ScaleSwizzle, "
+          "by number or as programs spell them; ValueError says what is wrong "
+          "with it.")
       .def_property_readonly(
           "parameters",
           [](MlirAttribute self) {
@@ -159,11 +165,12 @@ static void defineLayout(nb::module_ &m) {
       .def(
           "place",
           [](MlirAttribute self, int64_t layers, bool ofScale, int64_t block,
-             int side, int64_t layer, int64_t slot, int64_t head, int64_t dim,
-             int64_t pitch) {
+             const Member &side, int64_t layer, int64_t slot, int64_t head,
+             int64_t dim, int64_t pitch) {
             MlirKVCacheElement element = {
-                block, static_cast<MlirKVCacheSide>(side), layer, slot, head,
-                dim};
+                block, static_cast<MlirKVCacheSide>(toSide(side)),
+                layer, slot,
+                head,  dim};
             MlirKVCachePlace place;
             CollectDiagnosticsToStringScope scope(contextOf(self));
             if (mlirLogicalResultIsFailure(
@@ -201,13 +208,13 @@ static void defineLayout(nb::module_ &m) {
           "bytes.")
       .def(
           "token_map",
-          [](MlirAttribute self, int64_t layers, int side, int64_t layer,
-             int64_t slot) {
+          [](MlirAttribute self, int64_t layers, const Member &side,
+             int64_t layer, int64_t slot) {
             nb::list result;
             CollectDiagnosticsToStringScope scope(contextOf(self));
             if (mlirLogicalResultIsFailure(mlirKVCacheLayoutVisitToken(
-                    self, layers, static_cast<MlirKVCacheSide>(side), layer,
-                    slot, addStretch, &result)))
+                    self, layers, static_cast<MlirKVCacheSide>(toSide(side)),
+                    layer, slot, addStretch, &result)))
               refuse(scope, "no such token");
             return result;
           },
@@ -250,15 +257,18 @@ static void defineSided(nb::module_ &m, const char *name, bool (*isA)(MlirType),
   mlir_type_subclass(m, name, isA, id)
       .def_classmethod(
           "get",
-          [get](const nb::object &cls, int side, MlirAttribute layout) {
+          [get](const nb::object &cls, const Member &side,
+                MlirAttribute layout) {
             CollectDiagnosticsToStringScope scope(contextOf(layout));
-            MlirType type = get(static_cast<MlirKVCacheSide>(side), layout);
+            MlirType type =
+                get(static_cast<MlirKVCacheSide>(toSide(side)), layout);
             if (mlirTypeIsNull(type))
               refuse(scope, "expected a kvcache layout");
             return cls(type);
           },
           "cls"_a, "side"_a, "layout"_a,
-          "The type of keys (side 0) or values (1) of a layout.")
+          "The type of keys (side 0, \"key\") or values (1, \"value\") of a "
+          "layout.")
       .def_property_readonly(
           "side",
           [](MlirType self) { return int(mlirKVCacheTypeGetSide(self)); },

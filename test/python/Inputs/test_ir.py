@@ -22,6 +22,34 @@ def test_attributes_and_types():
             kv.LayoutAttr.get(ir.BF16Type.get(), num_heads=8, head_size=128, page_size=0)
 
 
+def test_members_by_name():
+    """As programs spell them."""
+    with ir.Context():
+        bf16, f32, f8 = ir.BF16Type.get(), ir.F32Type.get(), ir.Float8E4M3FNType.get()
+        layout = kv.LayoutAttr.get(f8, 1, 128, 4, scale_dtype=f32, granularity=32,
+                                   placement="inline", order="hnd", swizzle="none")
+        assert layout == kv.LayoutAttr.get(f8, 1, 128, 4, scale_dtype=f32, granularity=32,
+                                           placement=kv.Placement.inlined, order=1)
+        assert "placement = inline" in str(layout) and "order = hnd" in str(layout)
+        for kind in (kv.CacheType, kv.MHAOperandType, kv.ScalesMHAOperandType):
+            assert kind.get("value", layout) == kind.get(kv.Side.value, layout) != \
+                kind.get("key", layout)
+        assert layout.place(1, False, 0, "value", 0, 0, 0, 0) == \
+            layout.place(1, False, 0, 1, 0, 0, 0, 0)
+        assert layout.token_map(1, "key", 0, 0) == layout.token_map(1, 0, 0, 0)
+        assert kv.QuantizationAttr.get(contract="power_of_two", floor=1.0, floor_on="amax",
+                                       apply="divide") == kv.QuantizationAttr.get(1, 1.0, 1, 1)
+        assert kv.RotationAttr.get(style="half") == kv.RotationAttr.get(kv.RotationStyle.half)
+        with raises(ValueError, "expected side to be one of key, value, got 'keys'"):
+            kv.CacheType.get("keys", layout)
+        with raises(ValueError, "expected placement to be one of pool, inline, page_split, got"):
+            kv.LayoutAttr.get(bf16, 1, 128, 4, placement="inlined")
+        with raises(ValueError, "expected the side of keys .0. or of values .1., got 2"):
+            kv.CacheType.get(2, layout)
+        with raises(TypeError, "incompatible"):
+            kv.CacheType.get(None, layout)
+
+
 def test_building_operations():
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
