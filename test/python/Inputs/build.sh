@@ -20,6 +20,13 @@ if [ ! -f "$folder/tree/compile_commands.json" ]; then
     -DKVCACHE_MLIR_PYTHON_SOURCES="$KVCACHE_MLIR_PYTHON_SOURCES"
 fi
 cmake --build "$folder/tree"
-rm -rf "$folder/site"
-cmake --install "$folder/tree" --component KVCachePython --prefix "$folder/site"
-cp -r "$1/python/kvcache/." "$folder/site/kvcache/"
+# Other tests may be running what is there: it is replaced where something changed.
+rm -rf "$folder/new"
+cmake --install "$folder/tree" --component KVCachePython --prefix "$folder/new"
+cp -r "$1/python/kvcache/." "$folder/new/kvcache/"
+if diff -qr -x __pycache__ "$folder/new" "$folder/site"; then
+  rm -rf "$folder/new"
+else
+  rm -rf "$folder/site"
+  mv "$folder/new" "$folder/site"
+fi
