@@ -195,7 +195,7 @@ bool Parser::parseRegisters(ast::Function &function) {
   Token at = peek();
   const TypeInfo *type =
       at.kind == TokenKind::DotWord ? findType(at.text) : nullptr;
-  if (!type || type->lanes != 1)
+  if (!type || !isRegisterType(type->type))
     return fail(at, "expected a register type, found '." +
                         std::string(at.text) + "'");
   next();
@@ -234,6 +234,11 @@ bool Parser::parseLocalVariable(ast::Function &function, Space space,
       !expect(';', "after a variable") ||
       (!isExtern && !declare(at, variable.name)))
     return false;
+  // Those of the module that no kernel uses may have any size.
+  constexpr uint64_t most = 227 * 1024;
+  if (space == Space::Shared && variable.size > most)
+    return fail(at, "shared variable of " + std::to_string(variable.size) +
+                        " bytes; a block has at most " + std::to_string(most));
   scopes.back().variables[variable.name] = &variable;
   return true;
 }

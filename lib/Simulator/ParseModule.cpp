@@ -14,8 +14,6 @@ using namespace ptxsim;
 
 /// Largest variable accepted; keeps sums of sizes far from overflow.
 static constexpr uint64_t maxVariableBytes = uint64_t(1) << 40;
-/// No target has more.
-static constexpr uint64_t maxSharedVariableBytes = 227 * 1024;
 
 static bool spaceFromWord(std::string_view word, Space &space) {
   if (word == "global")
@@ -290,10 +288,6 @@ bool Parser::parseArrayBounds(ast::Variable &variable, unsigned elementSize,
     size *= bound;
     first = false;
   }
-  if (variable.space == Space::Shared && size > maxSharedVariableBytes)
-    return fail(peek(), "shared variable of " + std::to_string(size) +
-                            " bytes; a block has at most " +
-                            std::to_string(maxSharedVariableBytes));
   variable.size = size;
   return true;
 }

@@ -155,34 +155,17 @@ static std::string describe(const ast::Operand &operand,
   return "operand";
 }
 
-/// Registers of bits serve for every type; but none of integers serves for
-/// floats, nor the other way round.
 bool Statement::serves(const ast::Register &reg, Type type) {
-  auto isInteger = [](Type of) {
-    switch (of) {
-    case Type::U8:
-    case Type::U16:
-    case Type::U32:
-    case Type::U64:
-    case Type::S8:
-    case Type::S16:
-    case Type::S32:
-    case Type::S64:
-      return true;
-    default:
-      return false;
-    }
-  };
-  auto isFloating = [](Type of) {
-    return of == Type::F16 || of == Type::F32 || of == Type::F64;
-  };
-  if ((isInteger(reg.type) && isFloating(type)) ||
-      (isFloating(reg.type) && isInteger(type)))
-    return fail("'" + reg.name + "' is a register of ." +
-                std::string(typeInfo(reg.type).name) + ", expected one of ." +
-                std::string(typeInfo(type).name) + " or .b" +
-                std::to_string(reg.width * 8));
-  return true;
+  if (registerServes(reg.type, type))
+    return true;
+  const TypeInfo &info = typeInfo(type);
+  std::string bits = ".b" + std::to_string(registerBytes(type) * 8);
+  std::string own = "." + std::string(info.name);
+  // Of some types there are no registers.
+  bool hasOwn = own != bits && isRegisterType(type);
+  return fail("'" + reg.name + "' is a register of ." +
+              std::string(typeInfo(reg.type).name) + ", expected one of " +
+              (hasOwn ? own + " or " : "") + bits);
 }
 
 uint32_t Statement::readSlot(const ast::Operand &operand) {

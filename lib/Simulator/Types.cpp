@@ -57,3 +57,32 @@ const TypeInfo *ptxsim::findType(std::string_view name) {
 }
 
 const TypeInfo &ptxsim::typeInfo(Type type) { return types[size_t(type)]; }
+
+/// Of narrow floats and most packed ones there are no registers.
+static bool isUnregistered(Type type) {
+  return isFloat(type) && type != Type::F16 && type != Type::F16x2 &&
+         type != Type::F32 && type != Type::F64;
+}
+
+bool ptxsim::isRegisterType(Type type) {
+  return type != Type::None && !isUnregistered(type) &&
+         (typeInfo(type).lanes == 1 || type == Type::F16x2);
+}
+
+bool ptxsim::registerServes(Type reg, Type type) {
+  const TypeInfo &of = typeInfo(reg), &wanted = typeInfo(type);
+  bool isBits = of.kind == TypeKind::Bits;
+  // Registers of a byte serve for bytes alone.
+  if (of.size == 1 && wanted.size > 1)
+    return false;
+  if (isUnregistered(type))
+    return isBits && of.size == wanted.size;
+  if (wanted.lanes == 2)
+    return reg == Type::B32 || reg == Type::F16x2;
+  if (wanted.kind == TypeKind::Float)
+    return isBits || reg == type;
+  // Those of bits serve for every type, but none of floats for integers; pairs
+  // of halves do.
+  return wanted.kind == TypeKind::Bits || of.kind != TypeKind::Float ||
+         reg == Type::F16x2;
+}

@@ -78,6 +78,12 @@ inline bool isInteger(Type type) {
          kind == TypeKind::Bits;
 }
 
+/// Whether registers may be declared of a type.
+bool isRegisterType(Type type);
+/// Whether a register of one type may be an operand of an instruction of the
+/// other, as far as sizes allow it.
+bool registerServes(Type reg, Type type);
+
 /// State spaces, as the prefix of an access and of a declaration.
 enum class Space : uint8_t { Generic, Global, Const, Param, Shared, Local };
 
