@@ -208,8 +208,9 @@ void ptxsim::vprintfHandler(Warp &w, const Inst &i, uint32_t mask) {
     if (!trap || said.insert(text).second)
       emitText(w, text);
     if (trap && said.size() == 1) {
-      w.worker->trapAhead = trap;
-      w.worker->lastWords = text.substr(0, text.find_last_not_of('\n') + 1);
+      w.trapAhead = trap;
+      w.lastSpeaker = l;
+      w.lastWords = text.substr(0, text.find_last_not_of('\n') + 1);
     }
     if (i.numOperands > 2)
       setLocal(w, i, l, 2, &count, 4);
@@ -226,8 +227,8 @@ void ptxsim::assertFailHandler(Warp &w, const Inst &i, uint32_t mask) {
   std::string text = "assertion '" + message + "' failed at " + file + ":" +
                      std::to_string(localValue(w, i, l, 2, 4)) + " in " +
                      function;
-  if (w.worker->trapAhead == &i)
-    text += ": " + w.worker->lastWords;
+  if (w.trapAhead == &i && mask >> w.lastSpeaker & 1)
+    text += ": " + w.lastWords;
   fault(w, i, l, MemCheck, "assertion", text);
 }
 

@@ -381,8 +381,8 @@ bool Turn::control(const Inst &inst, uint32_t &pc, uint32_t &mask,
 
 void Turn::executeTrap(const Inst &inst, uint32_t active) {
   std::string message = "trap instruction executed";
-  if (worker.trapAhead == &inst)
-    message += ": " + worker.lastWords;
+  if (warp.trapAhead == &inst && active >> warp.lastSpeaker & 1)
+    message += ": " + warp.lastWords;
   report(warp, inst, unsigned(__builtin_ctz(active)), MemCheck, "trap",
          message);
   worker.fail(warp, message);

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #define PTXSIM_INLINE inline __attribute__((always_inline))
 #define PTXSIM_NOINLINE __attribute__((noinline))
@@ -148,6 +149,11 @@ struct Warp {
   unsigned numGroups = 0;
   unsigned rotation = 0;
   LaneGroup groups[32];
+  /// What a lane printed last on the way to a trap or a failing assertion, and
+  /// that instruction.
+  const Inst *trapAhead = nullptr;
+  unsigned lastSpeaker = 0;
+  std::string lastWords;
 
   /// Lanes have met.
   PTXSIM_INLINE void meet(uint32_t lanes) {

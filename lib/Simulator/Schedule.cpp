@@ -294,6 +294,7 @@ void Runner::beginBlock(Block &block) {
     warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warp.yield = false;
     warp.rotation = 0;
+    warp.trapAhead = nullptr;
     warp.numGroups = 1;
     warp.groups[0] = {program.entry, warp.live, LaneGroup::Ready, 0};
     fillSpecials(block, warp);

@@ -192,9 +192,6 @@ struct alignas(128) Worker {
   unsigned jumps = 0;
   uint64_t jumpsSince = 0;
   uint64_t jumpsAt = ~uint64_t(0);
-  /// What was printed last on the way to a trap, and that trap's instruction.
-  std::string lastWords;
-  const Inst *trapAhead = nullptr;
 
   /// What %clock (in cycles) and %globaltimer (in nanoseconds) tell.
   uint64_t time() const {
