@@ -146,13 +146,16 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](unsigned l) { addresses[l] = laneAddress(w, i, l); });
   if (w.block->launch->instrumented)
     countAccess(w, i, mask, addresses, bytes, AccessMode::Atomic);
-  bool passes = i.space != Space::Shared && w.block->launch->instrumented &&
-                passesAtomicChecks(w, i, mask, addresses, bytes);
+  const bool isShared = i.space == Space::Shared;
+  bool passes = w.block->launch->instrumented &&
+                (isShared ? passesSharedAtomic(w, i, mask, addresses, bytes)
+                          : passesAtomicChecks(w, i, mask, addresses, bytes));
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctz(m));
-    char *p = passes ? reinterpret_cast<char *>(addresses[l])
-                     : resolve(w, i, l, addresses[l], bytes, bytes, i.space,
-                               AccessMode::Atomic);
+    char *p = !passes    ? resolve(w, i, l, addresses[l], bytes, bytes, i.space,
+                                   AccessMode::Atomic)
+              : isShared ? w.sharedBase + uint32_t(addresses[l])
+                         : reinterpret_cast<char *>(addresses[l]);
     for (unsigned k = 0; k < count; ++k) {
       const OperandSlot *o = w.operands + i.operands + k;
       uint32_t source = count == 1 ? i.b : o[i.dst == noSlot ? 0 : count].slot;

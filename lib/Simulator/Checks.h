@@ -11,6 +11,7 @@
 #include "State.h"
 
 #include <map>
+#include <type_traits>
 
 namespace ptxsim {
 
@@ -72,6 +73,27 @@ PTXSIM_INLINE bool allWritten(const uint8_t *written, unsigned bytes) {
     if (!*written++)
       return false;
   return true;
+}
+
+/// Calls `pass(size)` with the bytes that a lane accesses as a constant; false
+/// if there is no such size.
+template <typename Pass> bool forSize(unsigned bytes, Pass pass) {
+  switch (bytes) {
+  case 1:
+    return pass(std::integral_constant<unsigned, 1>());
+  case 2:
+    return pass(std::integral_constant<unsigned, 2>());
+  case 4:
+    return pass(std::integral_constant<unsigned, 4>());
+  case 8:
+    return pass(std::integral_constant<unsigned, 8>());
+  case 16:
+    return pass(std::integral_constant<unsigned, 16>());
+  case 32:
+    return pass(std::integral_constant<unsigned, 32>());
+  default:
+    return false;
+  }
 }
 
 /// While it lives, accesses of the warp are made by an asynchronous copy,

@@ -39,7 +39,8 @@ GlobalRaces::GlobalRaces(bool byByte, bool ordersBlocks)
 void GlobalRaces::unmap(Shadow &shadow) {
   unmapMemory(shadow.cells, shadow.units * sizeof(Cell));
   unmapMemory(shadow.strong, shadow.units * sizeof(Access));
-  unmapMemory(shadow.enough, shadow.units / cellsInRow + 1);
+  unmapMemory(shadow.rows, (shadow.units / cellsInRow + 1) * sizeof(Cell));
+  unmapMemory(shadow.states, shadow.units / cellsInRow + 1);
 }
 
 GlobalRaces::~GlobalRaces() {
@@ -61,7 +62,8 @@ void GlobalRaces::restart() {
   for (auto &entry : shadows) {
     const Shadow &shadow = entry.second;
     clearMemory(shadow.cells, shadow.units * sizeof(Cell));
-    clearMemory(shadow.enough, shadow.units / cellsInRow + 1);
+    clearMemory(shadow.rows, (shadow.units / cellsInRow + 1) * sizeof(Cell));
+    clearMemory(shadow.states, shadow.units / cellsInRow + 1);
   }
   segments.resize(1);
   lastBlock = ~0u;
@@ -138,6 +140,7 @@ bool GlobalRaces::bothStrong(const Warp &warp, Access now,
 std::optional<GlobalRaces::Clash>
 GlobalRaces::visit(size_t index, const Warp &warp, unsigned lane, Access now,
                    bool isRead, bool sameValue) {
+  open(*lastShadow, index / cellsInRow);
   Cell &cell = lastShadow->cells[index];
   Access &lastStrong = lastShadow->strong[index];
   const bool isStrong = strengthOf(now) == DeviceScope;
@@ -151,7 +154,7 @@ GlobalRaces::visit(size_t index, const Warp &warp, unsigned lane, Access now,
     return std::nullopt;
   }
   auto recordWrite = [&] {
-    lastShadow->enough[index / cellsInRow] = 0;
+    lastShadow->states[index / cellsInRow] &= uint8_t(~RowEnough);
     if (isStrong) {
       cell.writer.segment |= strongFollows;
       lastStrong = now;
@@ -350,14 +353,16 @@ bool GlobalRaces::useCells(Warp &warp, const Allocation &allocation) {
   auto [it, isNew] = shadows.try_emplace(&allocation);
   Shadow &shadow = it->second;
   if (isNew) {
-    shadow.units = size_t((allocation.end - allocation.begin) / unit + 2);
+    shadow.units =
+        size_t((allocation.end - firstPlace(allocation.begin)) / unit + 2);
     shadow.cells = static_cast<Cell *>(mapMemory(shadow.units * sizeof(Cell)));
     shadow.strong =
         static_cast<Access *>(mapMemory(shadow.units * sizeof(Access)));
-    shadow.enough =
-        static_cast<uint8_t *>(mapMemory(shadow.units / cellsInRow + 1));
+    size_t rows = shadow.units / cellsInRow + 1;
+    shadow.rows = static_cast<Cell *>(mapMemory(rows * sizeof(Cell)));
+    shadow.states = static_cast<uint8_t *>(mapMemory(rows));
   }
-  if (!shadow.cells || !shadow.strong || !shadow.enough) {
+  if (!shadow.cells || !shadow.strong || !shadow.rows || !shadow.states) {
     unmap(shadow);
     shadows.erase(it);
     warp.worker->fail(warp, "out of memory for the race check");
@@ -395,8 +400,9 @@ void GlobalRaces::access(Warp &warp, const Inst &inst, unsigned lane,
   bool same = mode == AccessMode::Write && warp.storeData &&
               memcmp(reinterpret_cast<const char *>(address), warp.storeData,
                      bytes) == 0;
-  uint64_t first = (address - allocation.begin) / unit;
-  uint64_t last = (address + bytes - 1 - allocation.begin) / unit;
+  const uint64_t origin = firstPlace(allocation.begin);
+  uint64_t first = (address - origin) / unit;
+  uint64_t last = (address + bytes - 1 - origin) / unit;
   for (uint64_t k = first; k <= last; ++k) {
     std::optional<Clash> clash =
         visit(size_t(k), warp, lane, now, isRead, same);

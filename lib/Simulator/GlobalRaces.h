@@ -93,12 +93,41 @@ private:
     Cell *cells = nullptr;
     /// Per cell: the strong write that follows.
     Access *strong = nullptr;
-    /// Per row of cells: 1 if none of them has been written, and the readers of
-    /// all are enough. Then reads need not look at them.
-    uint8_t *enough = nullptr;
+    /// Per row of cells: what the first one holds, unless the row is open. That
+    /// of cell k is the same but for the lane, which is k >> shift further.
+    Cell *rows = nullptr;
+    /// Per row: RowState, and the shift.
+    uint8_t *states = nullptr;
     size_t units = 0;
   };
-  static constexpr unsigned cellsInRow = 32;
+  static constexpr unsigned cellsInRow = 8;
+  /// Where the cells of an allocation begin. Host memory may begin anywhere; so
+  /// no aligned access has parts of two words, or lies in two rows of words.
+  static uint64_t firstPlace(uint64_t begin) {
+    return begin & ~uint64_t(cellsInRow * 4 - 1);
+  }
+  enum RowState : uint8_t {
+    RowShift = 7,
+    /// Its cells hold what is known.
+    RowOpen = 64,
+    /// None of them has been written, and the readers of all are enough: reads
+    /// need not look at them.
+    RowEnough = 128
+  };
+  void open(Shadow &shadow, uint64_t row) {
+    if (!(shadow.states[row] & RowOpen))
+      openRow(shadow, row);
+  }
+  void openRow(Shadow &shadow, uint64_t row);
+  enum class RowsPass : uint8_t { No, Yes, ByCells };
+  bool isReplacedByAll(const Warp &warp, Access before, uint32_t segment) const;
+  /// Whether an access of lanes in a row, as many as a row has cells, to as
+  /// many rows as each has cells, 1 << shift, finds nothing in closed rows.
+  RowsPass looksAtRows(const Warp &warp, const Shadow &shadow, uint64_t row,
+                       unsigned shift, uint32_t segment, bool isRead) const;
+  /// Records it; `first` is that of the first lane.
+  void recordRows(const Warp &warp, Shadow &shadow, uint64_t row,
+                  unsigned shift, Access first, bool isRead);
   static void unmap(Shadow &shadow);
   struct AddedReader {
     Access to{0, 0}, added{0, 0}, result{0, 0};

@@ -64,6 +64,10 @@ bool passesChecks(Warp &warp, const Inst &inst, uint32_t mask,
 /// where it is false (SharedPasses.cpp).
 bool passesShared(Warp &warp, const Inst &inst, uint32_t mask,
                   const uint32_t *offsets, unsigned bytes, AccessMode mode);
+/// Those of an atomic on shared memory, of whatever block; false, and nothing
+/// noted, if one of them may find something or needs more than its checks.
+bool passesSharedAtomic(Warp &warp, const Inst &inst, uint32_t mask,
+                        const uint64_t *addresses, unsigned bytes);
 void loadHandler(Warp &, const Inst &, uint32_t);
 void storeHandler(Warp &, const Inst &, uint32_t);
 /// Parameters of the kernel are the same for all lanes.

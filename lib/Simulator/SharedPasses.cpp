@@ -267,20 +267,72 @@ bool ptxsim::passesShared(Warp &warp, const Inst &inst, uint32_t mask,
     return true;
   if (!isRead && !warp.block->shadow->proxy.writes.empty())
     return false;
-  switch (bytes) {
-  case 1:
-    return passes<1>(warp, inst, mask, offsets, isRead);
-  case 2:
-    return passes<2>(warp, inst, mask, offsets, isRead);
-  case 4:
-    return passes<4>(warp, inst, mask, offsets, isRead);
-  case 8:
-    return passes<8>(warp, inst, mask, offsets, isRead);
-  case 16:
-    return passes<16>(warp, inst, mask, offsets, isRead);
-  case 32:
-    return passes<32>(warp, inst, mask, offsets, isRead);
-  default:
+  return forSize(bytes, [&](auto size) {
+    return passes<decltype(size)::value>(warp, inst, mask, offsets, isRead);
+  });
+}
+
+/// What is known of a word allows an atomic of a lane, and no reads are kept
+/// there that it would drop.
+static bool allowsAtomic(const RaceCell &cell, const Warp &warp,
+                         const Inst &inst, uint32_t pc, unsigned lane) {
+  if (cell.moreReads ||
+      !isOrdered(warp, lane, cell.weak.thread, cell.weak.epoch))
     return false;
+  if (cell.reads.epoch &&
+      (cell.reads.strong ||
+       !warp.clock->seen.coversAll(cell.reads.warp, cell.reads.epoch)))
+    return false;
+  const Launch &launch = *warp.block->launch;
+  return cell.strong.epoch == 0 ||
+         (cell.strong.thread / 32u / launch.warpsPerBlock == warp.block->rank &&
+          (cell.strong.pc == pc ||
+           haveSameSize(inst, launch.program->code[cell.strong.pc])));
+}
+
+bool ptxsim::passesSharedAtomic(Warp &warp, const Inst &inst, uint32_t mask,
+                                const uint64_t *addresses, unsigned bytes) {
+  Block &block = *warp.block;
+  const uint32_t tools = block.launch->tools;
+  // What is passed on or observed goes the general way, and what asynchronous
+  // copies have to do with.
+  if (!block.shadow || bytes % 4 || inst.flags & AccessRelease ||
+      block.shadow->numPending || !block.shadow->proxy.writes.empty() ||
+      !block.cluster->places.empty())
+    return false;
+  SharedShadow &shadow = *block.shadow;
+  const bool races = tools & RaceCheck;
+  uint32_t pc = uint32_t(&inst - block.launch->program->code.data());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = unsigned(__builtin_ctz(m));
+    uint32_t offset = uint32_t(addresses[lane]);
+    if (offset % bytes || uint64_t(offset) + bytes > block.shared.size() ||
+        (tools & MemCheck && !shadow.allInside &&
+         !allWritten(shadow.inside.data() + offset, bytes)) ||
+        (tools & InitCheck &&
+         !allWritten(shadow.written.data() + offset, bytes)))
+      return false;
+    if (!races)
+      continue;
+    if (warp.clock->fenced[BlockScope][lane])
+      return false;
+    for (uint32_t word = offset / 4; word < (offset + bytes) / 4; ++word) {
+      shadow.cells.open(word * 4);
+      if (shadow.cells.split[word] ||
+          !allowsAtomic(shadow.cells.words[word], warp, inst, pc, lane))
+        return false;
+    }
   }
+  if (!races)
+    return true;
+  warp.clock->touched |= mask;
+  const uint32_t self = warpInCluster(warp) * 32;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = unsigned(__builtin_ctz(m));
+    uint32_t offset = uint32_t(addresses[lane]);
+    for (uint32_t word = offset / 4; word < (offset + bytes) / 4; ++word)
+      shadow.cells.words[word].strong = {warp.clock->epoch, pc,
+                                         uint16_t(self + lane)};
+  }
+  return true;
 }
