@@ -2,7 +2,8 @@
 """Caches that building blocks of attention read, and the words that they give."""
 import numpy as np
 
-import programs
+import program_parts
+import program_text
 from block_runner import require
 from case_folder import Case
 from element_types import ELEMENT_TYPES
@@ -66,9 +67,9 @@ class Cache:
                                *shape[:2], -1))
 
     def extend(self, text):
-        collection = programs._collection(text, self.case)
+        collection = program_parts.collection_of(text, self.case)
         layer = text.index("layer", 1)
-        for side in programs.SIDES[:self.layout.KD]:
+        for side in program_text.SIDES[:self.layout.KD]:
             text.line(f"%{side}s = kvcache.get_{side}_cache %collection[{layer}] : "
                       f"{collection}")
 
