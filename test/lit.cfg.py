@@ -1,5 +1,6 @@
 import glob
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,11 +41,32 @@ config.substitutions.append(("%kvcache_src", config.kvcache_src_root))
 config.substitutions.append(("%llvm_lib", config.llvm_lib_dir))
 config.substitutions.append(("%lit", f"{sys.executable} {os.path.abspath(sys.argv[0])}"))
 
+variant = lit_config.params.get("variant")
+
+
+def without_preload(path):
+    """A program that runs the one at `path` without the sanitizers' runtime, which it
+    does not start with."""
+    folder = os.path.join(config.test_exec_root, "wrappers")
+    os.makedirs(folder, exist_ok=True)
+    wrapper = os.path.join(folder, os.path.basename(path))
+    with open(wrapper, "w") as file:
+        file.write(f'#!/bin/sh\nexec env -u LD_PRELOAD {shlex.quote(path)} "$@"\n')
+    os.chmod(wrapper, 0o755)
+    llvm_config.with_environment("PATH", [folder], append_path=True)
+    return wrapper
+
+
 cuda_dirs = [os.environ.get("PATH", ""), "/usr/local/cuda/bin"]
 for tool in ("ptxas", "nvcc"):
     path = shutil.which(tool, path=os.pathsep.join(cuda_dirs))
     if path:
         config.available_features.add(tool)
+        if tool == "nvcc":
+            config.substitutions.append(("%cuda_include", os.path.join(
+                os.path.dirname(os.path.dirname(path)), "include")))
+            if variant == "sanitize":
+                path = without_preload(path)
         config.substitutions.append((f"%{tool}", path))
 
 # Where the benchmark finds it, too.
@@ -78,7 +100,6 @@ except OSError:
     pass
 
 # Builds that watch themselves (tools/check --sanitize, --coverage).
-variant = lit_config.params.get("variant")
 if variant:
     config.available_features.add("variant")
 if variant == "sanitize":
