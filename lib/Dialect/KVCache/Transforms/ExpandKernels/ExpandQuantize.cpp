@@ -52,7 +52,7 @@ QuantizeKernel::QuantizeKernel(ImplicitLocOpBuilder &host,
     : host(host), request(request), tuning(tuning), layout(request.layout()),
       pool(PoolLayout::get(layout, Pool::values)), rowAlignment(rowAlignment),
       isFlat(pool.hasContiguousHeads() && !layout.getRope() &&
-             !request.turn.isAny() &&
+             !request.ropeNorm.isAny() &&
              llvm::all_of(request.sources, hasPackedRows)),
       cut(layout, elementBytes(request.sources), rowAlignment),
       width(layout.getNumHeads() * cut.width()),
@@ -220,7 +220,7 @@ void QuantizeKernel::writeImage(unsigned target, const Destination &to,
 
 bool QuantizeKernel::looksUpTogether() const {
   return RowMap::canFind(request.form, request.targets) && units.perRow == 32 &&
-         !request.turn.isAny();
+         !request.ropeNorm.isAny();
 }
 
 void QuantizeKernel::emit() {
@@ -236,13 +236,13 @@ void QuantizeKernel::emit() {
   KernelBuilder builder(host, request.op, units.threads, tuning.blocksPerSM,
                         tuning.maxBlocks);
   b = &builder.body();
-  TurnRows turn(host, builder, request.turn, request.policy);
+  RopeNorm ropeNorm(host, builder, request.ropeNorm, request.policy);
   for (Value target : request.targets)
     caches.push_back(builder.take(target));
   for (Value source : request.sources)
     sources.emplace_back(*b, builder.takeTensor(source, /*readOnly=*/true),
                          layout.getNumHeads(), layout.getHeadSize(), isFlat,
-                         rowAlignment, turn.rotation, turn.norm);
+                         rowAlignment, ropeNorm.rotation, ropeNorm.norm);
   if (request.quantization) {
     rule.emplace(*b, layout, request.quantization,
                  builder.takeNumber(request.globalScale));
@@ -280,7 +280,7 @@ void QuantizeKernel::emit() {
     SmallVector<Value> at = map.indices(row);
     map.atAll(row, caches, request.targets, rule.has_value(),
               [&](unsigned target, Destinations to) {
-                turn.at(at, to, [&](Value position) {
+                ropeNorm.at(at, to, [&](Value position) {
                   RowElements::Head head{at, Value(), position, Value()};
                   writeRow(target, to, head, thread);
                   if (layout.getRope())
@@ -321,7 +321,7 @@ LogicalResult mlir::kvcache::expandQuantizeAppend(QuantizeAppendOp op,
   return expand({op, op.getPolicy(), op.getSources(), op.getTargets(),
                  op.getRows(), op.getForm(), op.getLeadingRank(),
                  op.getQuantization(), op.getGlobalScale(), op.getTuningAttr(),
-                 TurnRequest()},
+                 RopeNormRequest()},
                 defaults);
 }
 
@@ -331,7 +331,7 @@ LogicalResult mlir::kvcache::expandRopeQuantizeAppend(RopeQuantizeAppendOp op,
       {op, op.getPolicy(), op.getSources(), op.getTargets(), op.getRows(),
        op.getForm(), op.getLeadingRank(), op.getQuantizationAttr(),
        op.getGlobalScale(), op.getTuningAttr(),
-       TurnRequest{op.getCos(), op.getSin(), op.getRopePositions(),
-                   op.getRotation(), op.getWeight(), op.getNormAttr()}},
+       RopeNormRequest{op.getCos(), op.getSin(), op.getRopePositions(),
+                       op.getRotation(), op.getWeight(), op.getNormAttr()}},
       defaults);
 }

@@ -9,10 +9,10 @@
 
 #include "ExpandKernels.h"
 #include "GranuleCut.h"
+#include "RopeNorm.h"
 #include "RowElements.h"
 #include "RowUnits.h"
 #include "ScaleRule.h"
-#include "TurnRows.h"
 #include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include <optional>
@@ -30,7 +30,7 @@ struct QuantizeRequest {
   QuantizationAttr quantization;
   Value globalScale;
   TuningAttr tuning;
-  TurnRequest turn;
+  RopeNormRequest ropeNorm;
 
   LayoutAttr layout() const { return getLayout(targets.front().getType()); }
 };

@@ -13,8 +13,8 @@
 
 #include "Destinations.h"
 #include "KernelChecks.h"
+#include "RopeNorm.h"
 #include "RowUnits.h"
-#include "TurnRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -37,7 +37,7 @@ struct Rows {
   /// The pools that are written.
   bool values, scales;
   /// By what rows turn.
-  TurnRequest turn;
+  RopeNormRequest ropeNorm;
 };
 
 class RowChecks {
@@ -163,15 +163,15 @@ void RowChecks::emit() {
              ValueRange{row, page, columns});
     };
   // Tables have the positions by which rows turn.
-  std::optional<TurnRows> turn;
-  if (rows.turn.cos && policy != OutOfRange::skip)
-    turn.emplace(host, builder, rows.turn, OutOfRange::trap);
+  std::optional<RopeNorm> ropeNorm;
+  if (rows.ropeNorm.cos && policy != OutOfRange::skip)
+    ropeNorm.emplace(host, builder, rows.ropeNorm, OutOfRange::trap);
   units.forEachRow(builder, count, [&](Value row, Value) {
     map.at(
         row, cache, scales,
         [&](Destinations to) {
-          if (turn)
-            turn->at(map.indices(row), to, [](Value) {});
+          if (ropeNorm)
+            ropeNorm->at(map.indices(row), to, [](Value) {});
           for (auto [checked, list] : llvm::zip_equal(pools, claims)) {
             Destination place =
                 checked.pool == Pool::values ? to.values : to.scales;
@@ -194,14 +194,14 @@ void RowChecks::emit() {
 /// Checks the rows of `source` in each collection that is written.
 template <typename Op>
 static void check(Op op, Value source, bool values, bool scales, Tuning tuning,
-                  TurnRequest turn = {}) {
+                  RopeNormRequest ropeNorm = {}) {
   // Keys and values of a collection have their blocks in common.
   llvm::SmallPtrSet<Operation *, 2> seen;
   for (Value target : op.getTargets()) {
     Operation *collection = getPoolsOp(target);
     if (!collection || seen.insert(collection).second)
       RowChecks({op, op.getPolicy(), target, op.getForm(), op.getRows(), source,
-                 op.getLeadingRank(), values, scales, turn},
+                 op.getLeadingRank(), values, scales, ropeNorm},
                 tuning)
           .emit();
   }
@@ -222,12 +222,12 @@ void mlir::kvcache::emitRowChecks(Operation *op, Tuning tuning) {
               tuning);
       })
       .Case([&](RopeQuantizeAppendOp op) {
-        TurnRequest turn;
-        turn.cos = op.getCos();
-        turn.sin = op.getSin();
-        turn.positions = op.getRopePositions();
-        turn.rotation = op.getRotation();
+        RopeNormRequest ropeNorm;
+        ropeNorm.cos = op.getCos();
+        ropeNorm.sin = op.getSin();
+        ropeNorm.positions = op.getRopePositions();
+        ropeNorm.rotation = op.getRotation();
         check(op, op.getSources().front(), /*values=*/true, /*scales=*/true,
-              tuning, turn);
+              tuning, ropeNorm);
       });
 }

@@ -100,7 +100,7 @@ Value RowElements::load(const Head &head, Value element, int64_t lanes,
       [&]() -> Value {
         if (!rotation && !norm)
           return loadStored(head, element, lanes);
-        return loadTurned(head, element, lanes, within);
+        return loadRotated(head, element, lanes, within);
       },
       otherwise);
 }
@@ -208,8 +208,8 @@ Value RowElements::loadNormalised(const Head &head, Value element,
 // Rotary embedding
 //===----------------------------------------------------------------------===//
 
-Value RowElements::loadTurned(const Head &head, Value element, int64_t lanes,
-                              ElementRange within) const {
+Value RowElements::loadRotated(const Head &head, Value element, int64_t lanes,
+                               ElementRange within) const {
   bool isCut = !norm || isCutInto(norm->range(), lanes);
   if (rotation)
     isCut &= isCutInto(rotation->range(), lanes) &&
@@ -221,7 +221,7 @@ Value RowElements::loadTurned(const Head &head, Value element, int64_t lanes,
     SmallVector<Value> numbers;
     for (int64_t i = 0; i < lanes; ++i)
       numbers.push_back(vector::ExtractOp::create(
-          b, loadTurned(head, arith.add(element, i), 1, within), 0));
+          b, loadRotated(head, arith.add(element, i), 1, within), 0));
     return vector::FromElementsOp::create(b, type(lanes), numbers);
   }
   Value numbers = loadNormalised(head, element, lanes, within);

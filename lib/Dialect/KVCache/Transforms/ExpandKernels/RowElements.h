@@ -103,8 +103,8 @@ private:
   Value loadStored(const Head &head, Value element, int64_t lanes) const;
   Value loadNormalised(const Head &head, Value element, int64_t lanes,
                        ElementRange within) const;
-  Value loadTurned(const Head &head, Value element, int64_t lanes,
-                   ElementRange within) const;
+  Value loadRotated(const Head &head, Value element, int64_t lanes,
+                    ElementRange within) const;
   Value turnNeighbours(const Head &head, Value element, Value numbers) const;
   Value turnHalves(const Head &head, Value element, Value numbers) const;
   Value orElse(Value condition, function_ref<Value()> then,

@@ -1,10 +1,10 @@
-//===- TurnRows.cpp - Rows that are normalised and turned ----------------===//
+//===- RopeNorm.cpp - Rows that are normalised and rotated ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "TurnRows.h"
+#include "RopeNorm.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
 
@@ -18,8 +18,8 @@ static int64_t lastSize(Value memref) {
   return cast<MemRefType>(memref.getType()).getShape().back();
 }
 
-TurnRows::TurnRows(ImplicitLocOpBuilder &host, KernelBuilder &builder,
-                   const TurnRequest &request, OutOfRange policy)
+RopeNorm::RopeNorm(ImplicitLocOpBuilder &host, KernelBuilder &builder,
+                   const RopeNormRequest &request, OutOfRange policy)
     : b(builder.body()), policy(policy) {
   if (request.weight)
     norm = Normalisation{request.norm,
@@ -50,7 +50,7 @@ static Value goesSomewhere(ImplicitLocOpBuilder &b, const Destinations &to) {
   return valid;
 }
 
-void TurnRows::at(ValueRange indices, const Destinations &to,
+void RopeNorm::at(ValueRange indices, const Destinations &to,
                   function_ref<void(Value)> body) const {
   if (!rotation)
     return body(Value());

@@ -1,4 +1,4 @@
-//===- ExpandTurn.cpp - The kernels of kvcache.rope and rms_norm ---------===//
+//===- ExpandRopeNorm.cpp - The kernels of kvcache.rope and rms_norm ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,8 +6,8 @@
 
 #include "ExpandKernels.h"
 #include "GranuleCut.h"
+#include "RopeNorm.h"
 #include "RowUnits.h"
-#include "TurnRows.h"
 #include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,9 +25,9 @@ static int64_t bytesOf(Value memref) {
 
 /// Emits one version of the kernel that makes `out` of `x`, for rows that start
 /// at multiples of `alignment` bytes. A few lanes of a warp share a head.
-static void emitTurn(ImplicitLocOpBuilder &host, Operation *op, Value x,
-                     Value out, const TurnRequest &request, OutOfRange policy,
-                     Tuning tuning, int64_t alignment) {
+static void emitRopeNorm(ImplicitLocOpBuilder &host, Operation *op, Value x,
+                         Value out, const RopeNormRequest &request,
+                         OutOfRange policy, Tuning tuning, int64_t alignment) {
   auto type = cast<MemRefType>(x.getType());
   int64_t heads = type.getDimSize(1), size = type.getDimSize(2);
   GranuleCut cut(size, size, /*perStorage=*/1, bytesOf(out), alignment,
@@ -40,9 +40,10 @@ static void emitTurn(ImplicitLocOpBuilder &host, Operation *op, Value x,
                         tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
   Value rows = sizeOf(host, x, 0);
-  TurnRows turn(host, builder, request, policy);
+  RopeNorm ropeNorm(host, builder, request, policy);
   RowElements source(b, builder.takeTensor(x, /*readOnly=*/true), heads, size,
-                     /*isPacked=*/false, alignment, turn.rotation, turn.norm);
+                     /*isPacked=*/false, alignment, ropeNorm.rotation,
+                     ropeNorm.norm);
   Tensor target = builder.takeTensor(out, /*readOnly=*/false);
 
   auto writeHead = [&](RowElements::Head head, const LaneGroup &group) {
@@ -66,7 +67,7 @@ static void emitTurn(ImplicitLocOpBuilder &host, Operation *op, Value x,
             std::gcd(alignment, cut.vector * target.elementBytes())));
   };
   units.forEachRow(builder, rows, [&](Value row, Value thread) {
-    turn.at(row, Destinations(), [&](Value position) {
+    ropeNorm.at(row, Destinations(), [&](Value position) {
       units.forEach(b, thread, width, [&](Value unit) {
         Arith arith(b);
         RowElements::Head head{
@@ -79,25 +80,25 @@ static void emitTurn(ImplicitLocOpBuilder &host, Operation *op, Value x,
 }
 
 static LogicalResult expand(Operation *op, Value x, Value out,
-                            const TurnRequest &request, OutOfRange policy,
+                            const RopeNormRequest &request, OutOfRange policy,
                             Tuning tuning) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
   emitForAlignment(host, {x, out}, [&](int64_t alignment) {
-    emitTurn(host, op, x, out, request, policy, tuning, alignment);
+    emitRopeNorm(host, op, x, out, request, policy, tuning, alignment);
   });
   return success();
 }
 
 LogicalResult mlir::kvcache::expandRope(RopeOp op, Tuning defaults) {
   return expand(op, op.getX(), op.getOut(),
-                TurnRequest{op.getCos(), op.getSin(), op.getPositions(),
-                            op.getRotation(), Value(), NormAttr()},
+                RopeNormRequest{op.getCos(), op.getSin(), op.getPositions(),
+                                op.getRotation(), Value(), NormAttr()},
                 op.getPolicy(), Tuning::get(op.getTuningAttr(), defaults));
 }
 
 LogicalResult mlir::kvcache::expandRMSNorm(RMSNormOp op, Tuning defaults) {
   return expand(op, op.getX(), op.getOut(),
-                TurnRequest{Value(), Value(), Value(), RotationAttr(),
-                            op.getWeight(), op.getNorm()},
+                RopeNormRequest{Value(), Value(), Value(), RotationAttr(),
+                                op.getWeight(), op.getNorm()},
                 OutOfRange::assume, Tuning::get(op.getTuningAttr(), defaults));
 }

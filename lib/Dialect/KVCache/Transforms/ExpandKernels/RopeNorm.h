@@ -1,11 +1,11 @@
-//===- TurnRows.h - Rows that are normalised and turned ------------------===//
+//===- RopeNorm.h - Rows that are normalised and rotated --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
-#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
+#ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROPENORM_H
+#define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROPENORM_H
 
 #include "Destinations.h"
 #include "RowElements.h"
@@ -14,7 +14,7 @@ namespace mlir::kvcache {
 
 /// The operands of a norm and of a rotary embedding on the host; null ones are
 /// not wanted.
-struct TurnRequest {
+struct RopeNormRequest {
   Value cos, sin;
   /// A position a row; null where rows turn by their tokens.
   Value positions;
@@ -26,10 +26,10 @@ struct TurnRequest {
 };
 
 /// A norm and a rotary embedding in a kernel.
-class TurnRows {
+class RopeNorm {
 public:
-  TurnRows(ImplicitLocOpBuilder &host, KernelBuilder &builder,
-           const TurnRequest &request, OutOfRange policy);
+  RopeNorm(ImplicitLocOpBuilder &host, KernelBuilder &builder,
+           const RopeNormRequest &request, OutOfRange policy);
 
   std::optional<Rotation> rotation;
   std::optional<Normalisation> norm;
@@ -50,4 +50,4 @@ private:
 
 } // namespace mlir::kvcache
 
-#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_TURNROWS_H
+#endif // LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_ROPENORM_H
