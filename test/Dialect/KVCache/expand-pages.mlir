@@ -63,6 +63,19 @@ func.func @order(%c: !kvcache.collection<#gqa>, %pairs: memref<?x2xi64>, %w: mem
 
 // -----
 
+// No layer is no work, the order of pairs included.
+#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+// CHECK-LABEL: func.func @no_layers(
+// CHECK-NOT: gpu.launch_func
+func.func @no_layers(%c: !kvcache.collection<#gqa>, %pairs: memref<?x2xi64>, %w: memref<?xi32>) {
+  kvcache.copy_pages %c pairs(%pairs : memref<?x2xi64>) workspace(%w : memref<?xi32>) layers = []
+      : !kvcache.collection<#gqa>
+  // CHECK: return
+  return
+}
+
+// -----
+
 // Pages of scales may lie at multiples of 4 bytes: the host asks for the pitch.
 #mla = #kvcache.layout<f8E4M3FN, params = <num_heads = 1, head_size = 128, is_mla = true>, page_size = 64, scales = <f32, granularity = 128>>
 // CHECK: gpu.module @scales_clear_pages {

@@ -188,6 +188,13 @@ OPERATIONS = {
       : !kvcache.collection<#wide>""",
     "compact": """kvcache.compact %plain into(%new_table : memref<?x?xi32>) workspace(%workspace : memref<?xi32>)
       : !kvcache.collection<#wide>""",
+    "compact_own": f"""kvcache.compact %o into(%new_table, %new_scales_table : memref<?x?xi32>, memref<?x?xi32>)
+      workspace(%workspace : memref<?xi32>) : {OWN_COLLECTION}""",
+    "clear_within": f"""%codes_within = memref.view %raw[%c0][%c3] : memref<4096xi8> to memref<?x2x1x4x2x32xf8E4M3FN>
+    %scales_within = memref.view %raw[%shift_by][%c3] : memref<4096xi8> to memref<?x2x1x4x2x2xf32>
+    %within = kvcache.get_page_pools blocks(%codes_within : memref<?x2x1x4x2x32xf8E4M3FN>)
+      scales(%scales_within : memref<?x2x1x4x2x2xf32>) : {COLLECTION}
+    kvcache.clear_pages %within pages(%cleared : memref<?xi64>) : {COLLECTION}""",
     "one_layer_twice": f"""%layer = memref.load %zero[%c0] : memref<1xi32>
     %l = arith.index_cast %layer : i32 to index
     %again = kvcache.get_key_cache %plain[%l] : !kvcache.collection<#wide>
@@ -286,6 +293,7 @@ def main(folder, name, *lists):
         "positions": ("3xi32", np.array([0, 7, 3], np.uint32)),
         "cos": ("8x16xf32", np.ones((8, 16), np.float32)),
         "new_table": ("?x?xi32", np.zeros((2, 2), np.uint32)),
+        "new_scales_table": ("?x?xi32", np.zeros((2, 2), np.uint32)),
         "workspace": ("?xi32", np.zeros(88, np.int32)),
         "pairs": ("?x2xi64", np.array([[0, 1], [2, 3]], np.int64)),
         "scale_pairs": ("?x2xi64", np.array([[1, 0]], np.int64)),

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Instrument.h"
 #include "ControlFlow.h"
 #include "Destinations.h"
 #include "PairOrder.h"
@@ -35,6 +36,8 @@ class Compaction {
 public:
   Compaction(ImplicitLocOpBuilder &host, CompactOp op, const PageScope &scope,
              Value newTable, Tuning tuning);
+  /// Traps where an entry in use names no block of the pool.
+  void emitCheck();
   void emit();
 
 private:
@@ -138,10 +141,21 @@ Compaction::Entry Compaction::at(Kernel &kernel, Value position) {
   found.block = BlockIdOp::create(b, kernel.operand, found.batch, found.page,
                                   OutOfRange::assume);
   found.live = found.inUse;
-  if (op.getPolicy() != OutOfRange::assume)
+  if (op.getPolicy() == OutOfRange::skip)
     found.live = arith.both(
         found.live, arith.less(arith.toIndex(found.block), kernel.blocks));
   return found;
+}
+
+void Compaction::emitCheck() {
+  Kernel kernel(*this, tuning.threads);
+  launchThreads(
+      host, kernel.builder, positions, tuning.threads, [&](Value position) {
+        Entry found = at(kernel, position);
+        emitTrapUnless(kernel.b, found.inUse,
+                       {{scope.values ? "block" : "scales block",
+                         Arith(kernel.b).toIndex(found.block), kernel.blocks}});
+      });
 }
 
 /// Nothing is known of any block; `start` holds places until it is needed.
@@ -161,10 +175,6 @@ void Compaction::emitFindFirst() {
       host, kernel.builder, positions, tuning.threads, [&](Value position) {
         Arith arith(b);
         Entry found = at(kernel, position);
-        if (op.getPolicy() == OutOfRange::trap)
-          emitTrapUnless(
-              b, found.inUse,
-              {{"block", arith.toIndex(found.block), kernel.blocks}});
         emitIf(b, found.live, [&] {
           Value place = kernel.order.view(PairOrder::start, found.block);
           memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::minu,
@@ -344,9 +354,16 @@ LogicalResult mlir::kvcache::expandCompact(CompactOp op, Tuning defaults) {
   Tuning tuning = Tuning::get(op.getTuningAttr(), defaults);
   ImplicitLocOpBuilder host(op.getLoc(), op);
   PageScope all(op.getCollection(), op.getCollection());
-  forEachScope(all, {op.getTables()},
-               [&](const PageScope &scope, ArrayRef<Value> tables) {
-                 Compaction(host, op, scope, tables[0], tuning).emit();
-               });
+  auto forEachTable = [&](void (Compaction::*emit)()) {
+    forEachScope(all, {op.getTables()},
+                 [&](const PageScope &scope, ArrayRef<Value> tables) {
+                   (Compaction(host, op, scope, tables[0], tuning).*emit)();
+                 });
+  };
+  // All tables are checked before anything is written.
+  if (op.getPolicy() == OutOfRange::trap ||
+      (op->hasAttr(instrumentAttrName) && op.getPolicy() != OutOfRange::skip))
+    forEachTable(&Compaction::emitCheck);
+  forEachTable(&Compaction::emit);
   return success();
 }

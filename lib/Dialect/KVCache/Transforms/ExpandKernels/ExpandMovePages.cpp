@@ -48,6 +48,8 @@ static LogicalResult expandMoves(Op op, PageScope all,
                    if (!workspace)
                      emitCheckDisjoint(host, op, scope, lists, tuning);
                  });
+  if (all.layers && all.layers->empty())
+    return success();
   forEachScope(all, lists, [&](const PageScope &scope, ArrayRef<Value> lists) {
     Value count = sizeOf(host, lists[0], 0);
     if (workspace)

@@ -203,8 +203,9 @@ void OverlapChecks::emit() {
       const Buffer &written = buffers[i], &other = buffers[j];
       if (i == j || !written.isWritten || (other.isWritten && j < i))
         continue;
-      // Pools may share pages, as those of two collections of one tensor do.
-      if (written.collection && other.isWritten && other.collection)
+      // Pools of two collections may share pages, as those of one tensor do.
+      if (written.collection && other.isWritten && other.collection &&
+          written.collection != other.collection)
         continue;
       requireApart(footprints[i], footprints[j]);
     }
