@@ -213,8 +213,7 @@ def _append(rng, builder, point, size):
     builder.set("x", write(x, point["wide"]), point["wide"])
     if layout.G:
         floor, floor_on = point["floor"]
-        args["quant"] = {"contract": point["contract"],
-                         "floor": 0.0 if layout.global_scale != 1 else floor,
+        args["quant"] = {"contract": point["contract"], "floor": floor,
                          "floor_on": floor_on, "apply": point["apply"]}
     add_other_side(rng, builder)
     return args
