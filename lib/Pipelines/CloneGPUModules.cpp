@@ -64,7 +64,8 @@ struct CloneGPUModules
       for (const Chip &chip : knownChips) {
         gpu::GPUModuleOp clone = module.clone();
         clone.setSymName((module.getSymName() + "." + chip.name).str());
-        clone->setAttr(cloneOfName, builder.getI64IntegerAttr(number));
+        clone->setAttr(KVCacheDialect::getCloneOfAttrName(),
+                       builder.getI64IntegerAttr(number));
         // kvcache-check-chip says better what the chip lacks.
         clone.setTargetsAttr(builder.getArrayAttr(NVVM::NVVMTargetAttr::get(
             &getContext(), optLevel, "nvptx64-nvidia-cuda", chip.name,

@@ -48,8 +48,10 @@ struct CollectObjects
     SmallVector<SmallVector<Attribute>> objects(modules.size());
     SmallVector<gpu::GPUModuleOp> clones;
     for (auto clone : root.getOps<gpu::GPUModuleOp>()) {
-      auto number = clone->getAttrOfType<IntegerAttr>(cloneOfName);
-      auto object = clone->getAttrOfType<gpu::ObjectAttr>(objectName);
+      auto number = clone->getAttrOfType<IntegerAttr>(
+          KVCacheDialect::getCloneOfAttrName());
+      auto object = clone->getAttrOfType<gpu::ObjectAttr>(
+          KVCacheDialect::getObjectAttrName());
       if (!number)
         continue;
       if (!object || number.getValue().uge(modules.size())) {

@@ -91,7 +91,7 @@ struct CompileGPUModules
 
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
-    if (!module->hasAttr(cloneOfName))
+    if (!module->hasAttr(KVCacheDialect::getCloneOfAttrName()))
       return markAllAnalysesPreserved();
     ArrayAttr targets = module.getTargetsAttr();
     auto target = targets && !targets.empty()
@@ -99,8 +99,9 @@ struct CompileGPUModules
                       : nullptr;
     if (!target) {
       module.emitOpError("expected one '#nvvm.target' beside '")
-          << cloneOfName << "', which kvcache-clone-gpu-modules sets; drop '"
-          << cloneOfName << "'";
+          << KVCacheDialect::getCloneOfAttrName()
+          << "', which kvcache-clone-gpu-modules sets; drop '"
+          << KVCacheDialect::getCloneOfAttrName() << "'";
       return signalPassFailure();
     }
     const Chip *chip = findChip(target.getChip());
@@ -114,7 +115,8 @@ struct CompileGPUModules
     if (failed(runPipeline(pipeline, module)))
       return signalPassFailure();
 
-    module->setAttr(sharedBytesName, getSharedBytes(module));
+    module->setAttr(KVCacheDialect::getSharedBytesAttrName(),
+                    getSharedBytes(module));
     if (lineInfo)
       attachLineInfo(module);
     PTXOptions options;
@@ -134,7 +136,7 @@ struct CompileGPUModules
     target = NVVM::NVVMTargetAttr::get(&getContext(), target.getO(),
                                        target.getTriple(), target.getChip(),
                                        target.getFeatures());
-    module->setAttr(objectName,
+    module->setAttr(KVCacheDialect::getObjectAttrName(),
                     gpu::ObjectAttr::get(&getContext(), target,
                                          getCompilationTarget(objectFormat),
                                          builder.getStringAttr(*object),

@@ -28,7 +28,8 @@ LogicalResult kvcache::addLaunchRecords(ModuleOp root, RecordedBuild build,
   auto getStaticShared = [&](StringRef module, StringRef kernel) {
     int64_t most = 0;
     for (gpu::GPUModuleOp clone : clones) {
-      auto bytes = clone->getAttrOfType<DictionaryAttr>(sharedBytesName);
+      auto bytes = clone->getAttrOfType<DictionaryAttr>(
+          KVCacheDialect::getSharedBytesAttrName());
       if (!bytes || clone.getSymName().rsplit('.').first != module)
         continue;
       if (auto number = bytes.getAs<IntegerAttr>(kernel))

@@ -23,8 +23,8 @@ using namespace mlir;
 
 /// As MLIR's own main program, with a look at the input first.
 static LogicalResult run(StringRef inputName, StringRef outputName,
-                         DialectRegistry &registry) {
-  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+                         DialectRegistry &registry,
+                         const MlirOptMainConfig &config) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputName, &error);
   if (!input) {
@@ -63,5 +63,5 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
   llvm::InitLLVM initLLVM(argc, argv);
-  return asMainReturnCode(run(input, output, registry));
+  return asMainReturnCode(run(input, output, registry, config));
 }

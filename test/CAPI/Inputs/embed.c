@@ -52,7 +52,7 @@ static void layouts(MlirContext context) {
   MlirAttribute layout;
   MlirKVCacheLayout back;
   MlirType cache;
-  int64_t shape[6];
+  int64_t shape[6], table[2] = {9, 4};
   intptr_t rank, i;
   MlirKVCacheElement element = {3, MlirKVCacheSideValue, 1, 5, 1, 33};
   MlirKVCachePlace place;
@@ -116,6 +116,15 @@ static void layouts(MlirContext context) {
            place.bytes);
   // CHECK: page of blocks: 12288 bytes
   mlirKVCacheLayoutExplain(layout, 3, print, NULL);
+  // CHECK: token 17: page 1, slot 1, block 4
+  mlirKVCacheLayoutExplainToken(layout, 3, 17, 2, table, 0, NULL, print, NULL);
+  /* Of a token that lies nowhere not one line is printed. */
+  // CHECK-NOT: token 17
+  table[1] = -4;
+  if (mlirLogicalResultIsFailure(mlirKVCacheLayoutExplainToken(
+          layout, 3, 17, 2, table, 0, NULL, print, NULL)))
+    // CHECK: no such block
+    printf("no such block\n");
 }
 
 static void compile(MlirContext context) {

@@ -40,6 +40,16 @@ func.func private @function() attributes {kvcache.name = "x"}
 
 // -----
 
+// expected-error@+1 {{has unknown attribute 'kvcache.nmae'; drop it, or give it a prefix of your own}}
+func.func private @misspelt() attributes {kvcache.nmae = "x"}
+
+// -----
+
+// expected-error@+1 {{result #1 has 'kvcache.name', but results have no attributes of this dialect; drop it}}
+func.func private @result() -> (i32, i32 {kvcache.name = "x"})
+
+// -----
+
 gpu.module @m {
   // expected-error@+1 {{argument #0 has 'kvcache.name', which is for arguments of host functions; drop it}}
   gpu.func @k(%x: i32 {kvcache.name = "x"}) kernel {

@@ -32,7 +32,8 @@ static StringAttr getKernelOp(Operation *op) {
   auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
   if (!kernel)
     kernel = op->getParentOfType<gpu::GPUFuncOp>();
-  return kernel ? kernel->getAttrOfType<StringAttr>(kernelOpAttrName)
+  return kernel ? kernel->getAttrOfType<StringAttr>(
+                      KVCacheDialect::getKernelOpAttrName())
                 : StringAttr();
 }
 

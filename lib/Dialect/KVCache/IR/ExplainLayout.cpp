@@ -118,8 +118,8 @@ void LayoutMap::explain(raw_ostream &os) const {
 }
 
 LogicalResult
-LayoutMap::explainToken(raw_ostream &os, int64_t token, ArrayRef<int64_t> table,
-                        ArrayRef<int64_t> scalesTable,
+LayoutMap::explainToken(raw_ostream &stream, int64_t token,
+                        ArrayRef<int64_t> table, ArrayRef<int64_t> scalesTable,
                         function_ref<InFlightDiagnostic()> emitError) const {
   bool ownTable = layout.hasOwnScalesTable();
   if (token < 0)
@@ -156,6 +156,9 @@ LayoutMap::explainToken(raw_ostream &os, int64_t token, ArrayRef<int64_t> table,
   if (failed(block) || failed(scalesBlock))
     return failure();
 
+  // Nothing is said where a block does not fit.
+  std::string text;
+  llvm::raw_string_ostream os(text);
   os << "token " << token << ": page " << page << ", slot " << index.slot
      << ", block " << *block;
   if (ownTable)
@@ -189,5 +192,6 @@ LayoutMap::explainToken(raw_ostream &os, int64_t token, ArrayRef<int64_t> table,
         }
         os << '\n';
       }
+  stream << text;
   return success();
 }

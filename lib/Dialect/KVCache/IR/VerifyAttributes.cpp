@@ -38,7 +38,23 @@ LogicalResult KVCacheDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("has '")
            << attr.getName().getValue()
            << "', which is for arguments; write it behind an argument's type";
+  StringRef ofPasses[] = {getInstrumentAttrName(), getKernelOpAttrName(),
+                          getCloneOfAttrName(), getObjectAttrName(),
+                          getSharedBytesAttrName()};
+  if (!llvm::is_contained(ofPasses, attr.getName()))
+    return op->emitOpError("has unknown attribute '")
+           << attr.getName().getValue()
+           << "'; drop it, or give it a prefix of your own";
   return success();
+}
+
+LogicalResult KVCacheDialect::verifyRegionResultAttribute(Operation *op,
+                                                          unsigned,
+                                                          unsigned resultIndex,
+                                                          NamedAttribute attr) {
+  return op->emitOpError("result #")
+         << resultIndex << " has '" << attr.getName().getValue()
+         << "', but results have no attributes of this dialect; drop it";
 }
 
 LogicalResult KVCacheDialect::verifyRegionArgAttribute(Operation *op, unsigned,
@@ -76,8 +92,7 @@ LogicalResult KVCacheDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return op->emitOpError("argument #")
            << argIndex << ": expected '" << getNameAttrName()
            << "' to be a string that C takes as a name, no word of C or C++ "
-              "and "
-              "not 'workspace', got "
+              "and not 'workspace', got "
            << attr.getValue();
   for (unsigned other = 0; other < argIndex; ++other)
     if (function.getArgAttr(other, getNameAttrName()) == name)

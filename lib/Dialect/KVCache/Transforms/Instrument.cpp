@@ -200,7 +200,8 @@ struct InstrumentPass
     instrumentLookups(getOperation());
     getOperation()->walk([&](Operation *op) {
       if (op->hasTrait<KernelOpTrait>())
-        op->setAttr(instrumentAttrName, UnitAttr::get(&getContext()));
+        op->setAttr(KVCacheDialect::getInstrumentAttrName(),
+                    UnitAttr::get(&getContext()));
     });
   }
 };

@@ -11,10 +11,6 @@
 
 namespace mlir::kvcache {
 
-/// The attribute by which `kvcache-instrument` asks that the kernel of a kernel
-/// operation be checked.
-inline constexpr char instrumentAttrName[] = "kvcache.instrument";
-
 /// Puts the checks of one lookup, access or collection before it.
 void emitRuntimeChecks(Operation *op);
 

@@ -15,9 +15,6 @@ namespace mlir::kvcache {
 /// is one.
 std::string locationText(Location loc);
 
-/// The attribute of a kernel that names the operation whose kernel it is.
-inline constexpr char kernelOpAttrName[] = "kvcache.kernel_of";
-
 /// What messages about `op` name: the operation of whose kernel it is a part,
 /// or `op` itself.
 std::string reportedName(Operation *op);

@@ -71,12 +71,30 @@ def KVCache_Dialect : Dialect {
   let hasCanonicalizer = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     /// The name of a function's argument in launch records.
     static ::llvm::StringRef getNameAttrName() { return "kvcache.name"; }
     /// Marks a function's argument that the host itself reads.
     static ::llvm::StringRef getHostArrayAttrName() {
       return "kvcache.host_array";
+    }
+
+    /// Of a kernel operation: its kernel is to be checked as it runs.
+    static ::llvm::StringRef getInstrumentAttrName() {
+      return "kvcache.instrument";
+    }
+    /// Of a kernel: the operation whose kernel it is.
+    static ::llvm::StringRef getKernelOpAttrName() {
+      return "kvcache.kernel_of";
+    }
+    /// Of a clone of a `gpu.module`: the original's number in walk order.
+    static ::llvm::StringRef getCloneOfAttrName() { return "kvcache.clone_of"; }
+    /// Of such a clone: the `#gpu.object` that it was compiled to.
+    static ::llvm::StringRef getObjectAttrName() { return "kvcache.object"; }
+    /// Of such a clone: bytes of shared memory of each kernel, by its name.
+    static ::llvm::StringRef getSharedBytesAttrName() {
+      return "kvcache.shared_bytes";
     }
   }];
 }

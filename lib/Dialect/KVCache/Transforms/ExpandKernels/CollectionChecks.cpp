@@ -122,7 +122,7 @@ void CollectionChecks::emit(Operation *op) {
       if (others.insert(paged).second)
         given.checkPools(paged);
       // Instrumentation has checked it before.
-    } else if (!op->hasAttr(instrumentAttrName) &&
+    } else if (!op->hasAttr(KVCacheDialect::getInstrumentAttrName()) &&
                checked.insert(maker).second) {
       emitRuntimeChecks(maker);
     }

@@ -20,7 +20,8 @@ LogicalResult mlir::kvcache::expandClearPages(ClearPagesOp op,
   PageScope all(op.getCollection(), op.getCollection());
   all.layers = op.getLayers();
   // All checks come before anything is written.
-  if (op->hasAttr(instrumentAttrName) && op.getPolicy() != OutOfRange::skip)
+  if (op->hasAttr(KVCacheDialect::getInstrumentAttrName()) &&
+      op.getPolicy() != OutOfRange::skip)
     forEachScope(all, {op.getPages()},
                  [&](const PageScope &scope, ArrayRef<Value> lists) {
                    emitCheckIds(host, op, scope, lists, tuning);

@@ -362,7 +362,8 @@ LogicalResult mlir::kvcache::expandCompact(CompactOp op, Tuning defaults) {
   };
   // All tables are checked before anything is written.
   if (op.getPolicy() == OutOfRange::trap ||
-      (op->hasAttr(instrumentAttrName) && op.getPolicy() != OutOfRange::skip))
+      (op->hasAttr(KVCacheDialect::getInstrumentAttrName()) &&
+       op.getPolicy() != OutOfRange::skip))
     forEachTable(&Compaction::emitCheck);
   forEachTable(&Compaction::emit);
   return success();

@@ -110,7 +110,7 @@ struct ExpandKernelsPass
       collections.emit(op);
       emitSizeChecks(op);
       Operation *last = op->getPrevNode();
-      bool instrument = op->hasAttr(instrumentAttrName);
+      bool instrument = op->hasAttr(KVCacheDialect::getInstrumentAttrName());
       if (instrument) {
         emitInputChecks(op, tuning({128, 1, 0}));
         emitRowChecks(op, tuning({128, 1, 0}));

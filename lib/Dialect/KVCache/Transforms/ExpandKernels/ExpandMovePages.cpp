@@ -40,7 +40,7 @@ static LogicalResult expandMoves(Op op, PageScope all,
   ImplicitLocOpBuilder host(op.getLoc(), op);
   Value workspace = op.getWorkspace();
   // All checks come before anything is written.
-  if (op->hasAttr(instrumentAttrName))
+  if (op->hasAttr(KVCacheDialect::getInstrumentAttrName()))
     forEachScope(all, lists,
                  [&](const PageScope &scope, ArrayRef<Value> lists) {
                    if (op.getPolicy() != OutOfRange::skip)

@@ -133,7 +133,7 @@ bool QuantizeKernel::canKeepImage() const {
          pool.baseAlignment() % maxAccessBytes == 0 &&
          units.threads / warpSize * pool.slotBytes <= staticSharedBytes &&
          // Checks look at what is stored in pages.
-         !request.op->hasAttr(instrumentAttrName);
+         !request.op->hasAttr(KVCacheDialect::getInstrumentAttrName());
 }
 
 void QuantizeKernel::store(unsigned target, Pool pool, const Destination &to,

@@ -218,7 +218,7 @@ KernelBuilder::KernelBuilder(ImplicitLocOpBuilder &host, Operation *op,
   func = gpu::GPUFuncOp::create(kernel, module.getName(),
                                 kernel.getFunctionType({}, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), kernel.getUnitAttr());
-  func->setAttr(kernelOpAttrName,
+  func->setAttr(KVCacheDialect::getKernelOpAttrName(),
                 kernel.getStringAttr(op->getName().getStringRef()));
   func.setKnownBlockSize(
       ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
@@ -376,7 +376,7 @@ void KernelBuilder::launch(Value blocks, int64_t dynamicBytes) {
       operands, [](Value operand) { return operand.getType(); });
   func.setFunctionType(kernel.getFunctionType(types, {}));
   func.setAllArgAttrs(argumentAttrs);
-  if (op->hasAttr(instrumentAttrName))
+  if (op->hasAttr(KVCacheDialect::getInstrumentAttrName()))
     // What is moved may never have been written.
     instrumentLookups(func,
                       /*checkNaN=*/!isa<MoveTokensOp, ConvertLayoutOp>(op));
