@@ -60,14 +60,13 @@ static void defineQuantization(nb::module_ &m) {
              const Member &floorOn, const Member &apply, MlirContext context) {
             return build(cls, context, [&] {
               return mlirKVCacheQuantizationAttrGet(
-                  context,
-                  {static_cast<MlirKVCacheScaleContract>(toNumber(
-                       contract, "contract", {"arbitrary", "power_of_two"})),
-                   floor,
-                   static_cast<MlirKVCacheFloorOn>(
-                       toNumber(floorOn, "floor_on", {"scale", "amax"})),
-                   static_cast<MlirKVCacheApplyScale>(
-                       toNumber(apply, "apply", {"inverse", "divide"}))});
+                  context, {static_cast<MlirKVCacheScaleContract>(toNumber(
+                                contract, "contract", "ScaleContract")),
+                            floor,
+                            static_cast<MlirKVCacheFloorOn>(
+                                toNumber(floorOn, "floor_on", "FloorOn")),
+                            static_cast<MlirKVCacheApplyScale>(
+                                toNumber(apply, "apply", "ApplyScale"))});
             });
           },
           "cls"_a, "contract"_a = 0, "floor"_a = 0.0, "floor_on"_a = 0,
@@ -101,15 +100,14 @@ static void defineRotation(nb::module_ &m) {
              MlirContext context) {
             return build(cls, context, [&] {
               return mlirKVCacheRotationAttrGet(
-                  context, {static_cast<MlirKVCacheRotationStyle>(toNumber(
-                                style, "style", {"interleaved", "half"})),
+                  context, {static_cast<MlirKVCacheRotationStyle>(
+                                toNumber(style, "style", "RotationStyle")),
                             start});
             });
           },
           "cls"_a, "style"_a = 0, "start"_a = 0, "context"_a = nb::none(),
           "Makes a `#kvcache.rotation`, of a RotationStyle, by number or "
-          "name; ValueError says "
-          "what is wrong with it.")
+          "name; ValueError says what is wrong with it.")
       .def_property_readonly(
           "style", [get](MlirAttribute self) { return int(get(self).style); },
           "Which elements turn together, of RotationStyle.")

@@ -11,7 +11,6 @@
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 
-#include <initializer_list>
 #include <string>
 #include <variant>
 
@@ -32,19 +31,23 @@ using mlir::python::CollectDiagnosticsToStringScope;
 /// A member of an enumeration, by number or name.
 using Member = std::variant<int, std::string>;
 
-/// The number of a member, whose names are as the text of programs spells them.
-/// Raises ValueError for a name that is none; of numbers the C API says so.
+/// The number of a member of an enumeration of the dialect, named as the text
+/// of programs does. Raises ValueError for a name that is none; of numbers the
+/// C API says so.
 inline int toNumber(const Member &given, const char *option,
-                    std::initializer_list<const char *> names) {
+                    const char *enumeration) {
   if (const int *number = std::get_if<int>(&given))
     return *number;
   const std::string &text = std::get<std::string>(given);
-  int number = 0;
+  // What is generated of the dialect's definitions knows the names.
+  nb::module_ enumerations = nb::module_::import_(
+      MAKE_MLIR_PYTHON_QUALNAME("dialects._kvcache_enum_gen"));
   std::string known;
-  for (const char *name : names) {
+  for (nb::handle member : enumerations.attr(enumeration)) {
+    std::string name = nb::str(member).c_str();
     if (text == name)
-      return number;
-    known += std::string(number++ ? ", " : "") + name;
+      return nb::cast<int>(member);
+    known += (known.empty() ? "" : ", ") + name;
   }
   throw nb::value_error(("expected " + std::string(option) + " to be one of " +
                          known + ", got '" + text + "'")
@@ -52,7 +55,7 @@ inline int toNumber(const Member &given, const char *option,
 }
 
 inline int toSide(const Member &given) {
-  return toNumber(given, "side", {"key", "value"});
+  return toNumber(given, "side", "Side");
 }
 
 /// Adds the attributes of operations.

@@ -58,10 +58,10 @@ static void defineLayout(nb::module_ &m) {
               layout.scaleDtype = *scaleDtype;
             layout.granularity = granularity;
             layout.ownScalesTable = ownScalesTable;
-            layout.placement = static_cast<MlirKVCachePlacement>(toNumber(
-                placement, "placement", {"pool", "inline", "page_split"}));
+            layout.placement = static_cast<MlirKVCachePlacement>(
+                toNumber(placement, "placement", "Placement"));
             layout.order = static_cast<MlirKVCacheOrder>(
-                toNumber(order, "order", {"nhd", "hnd"}));
+                toNumber(order, "order", "Order"));
             if (ropeDtype)
               layout.ropeDtype = *ropeDtype;
             layout.ropeSize = ropeSize;
@@ -69,7 +69,7 @@ static void defineLayout(nb::module_ &m) {
             layout.footer = footer;
             layout.pageAlign = pageAlign;
             layout.swizzle = static_cast<MlirKVCacheScaleSwizzle>(
-                toNumber(swizzle, "swizzle", {"none", "v", "kv"}));
+                toNumber(swizzle, "swizzle", "ScaleSwizzle"));
             MlirContext context = mlirTypeGetContext(dtype);
             CollectDiagnosticsToStringScope scope(context);
             MlirAttribute attr = mlirKVCacheLayoutAttrGet(context, &layout);
@@ -83,9 +83,8 @@ static void defineLayout(nb::module_ &m) {
           "rope_dtype"_a = nb::none(), "rope_size"_a = 0, "kv_inner"_a = false,
           "footer"_a = 0, "page_align"_a = 0, "swizzle"_a = 0,
           "Makes a `#kvcache.layout`, of a Placement, an Order and a "
-          "ScaleSwizzle, "
-          "by number or as programs spell them; ValueError says what is wrong "
-          "with it.")
+          "ScaleSwizzle, by number or as programs spell them; ValueError says "
+          "what is wrong with it.")
       .def_property_readonly(
           "parameters",
           [](MlirAttribute self) {
