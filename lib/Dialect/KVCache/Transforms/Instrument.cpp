@@ -6,6 +6,7 @@
 
 #include "Instrument.h"
 
+#include "ExpandKernels/CollectionChecks.h"
 #include "RuntimeChecks.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
@@ -19,6 +20,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::kvcache {
@@ -198,6 +201,15 @@ struct InstrumentPass
   void runOnOperation() override {
     // First what is there: what is made below comes with its own checks.
     instrumentLookups(getOperation());
+    getOperation()->walk([](Operation *op) {
+      if (auto launch = dyn_cast<gpu::LaunchOp>(op)) {
+        llvm::SetVector<Value> captured;
+        getUsedValuesDefinedAbove(launch.getBody(), captured);
+        emitGivenCollectionChecks(op, captured.getArrayRef());
+      } else if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op)) {
+        emitGivenCollectionChecks(op, launch.getKernelOperands());
+      }
+    });
     getOperation()->walk([&](Operation *op) {
       if (op->hasTrait<KernelOpTrait>())
         op->setAttr(KVCacheDialect::getInstrumentAttrName(),

@@ -102,6 +102,26 @@ void GivenCollections::checkPools(Value paged) {
 
 } // namespace
 
+void mlir::kvcache::emitGivenCollectionChecks(Operation *launch,
+                                              ValueRange values) {
+  GivenCollections given(launch);
+  llvm::DenseSet<Value> others;
+  for (Value paged : values) {
+    while (Operation *maker = paged.getDefiningOp()) {
+      if (!isa<GetKeyCacheOp, GetValueCacheOp, MHAOperandOp, ScalesMHAOperandOp,
+               CastOp>(maker))
+        break;
+      paged = maker->getOperand(0);
+    }
+    // What makes a collection is checked itself.
+    if (isa<CollectionType, CacheType>(paged.getType()) &&
+        !isa_and_nonnull<GetPagedCacheOp, GetPagePoolsOp>(
+            paged.getDefiningOp()) &&
+        others.insert(paged).second)
+      given.checkPools(paged);
+  }
+}
+
 void CollectionChecks::emit(Operation *op) {
   GivenCollections given(op);
   llvm::DenseSet<std::pair<Value, Value>> layers;

@@ -7,7 +7,7 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_COLLECTIONCHECKS_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_COLLECTIONCHECKS_H
 
-#include "mlir/IR/Value.h"
+#include "mlir/IR/ValueRange.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::kvcache {
@@ -25,6 +25,10 @@ public:
 private:
   llvm::SmallPtrSet<Operation *, 4> checked;
 };
+
+/// The same of collections that are not made in sight, for a kernel written by
+/// hand, which `launch` gives `values`.
+void emitGivenCollectionChecks(Operation *launch, ValueRange values);
 
 } // namespace mlir::kvcache
 
