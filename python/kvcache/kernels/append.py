@@ -8,7 +8,7 @@ from typing import Optional
 from ..checks import choice, count, member, number
 from ..layout import Layout
 from .function import Function, norm, policy_of, rotation, sides_of
-from .program import Program, check_tables
+from .program import Program, check_tables, size
 
 _FORMS = {"ragged": ["offsets"], "padded": ["new_lengths"],
           "positions": ["sequences", "positions"], "slots": ["slots"]}
@@ -46,6 +46,18 @@ class _Append:
     def global_scale(self, given: bool):
         return self.function.array("global_scale", [], "f32") if given else None
 
+    def last_rows(self, repeated: bool, values: bool = True, scales: bool = True) -> dict:
+        """Where the last of the rows for each slot are found, if they may be repeated:
+        an `i32` a slot of the pools that are written."""
+        if not repeated:
+            return {}
+        pools = ["blocks"] if values else []
+        if scales and self.function.own_scales_table:
+            pools.append("scales")
+        return {"workspace": self.function.array("scratch", [None], "i32", shape=lambda given: (
+            max(1, self.layout.page_size * sum(size(given, pool) for pool in pools or ["blocks"])),
+        ))}
+
     def program(self) -> Program:
         new = {"ragged": "offsets", "padded": "new_lengths"}.get(self.form)
         check = check_tables(self.layout, self.policy, new, self.sources,
@@ -54,17 +66,20 @@ class _Append:
 
 
 def append(layout: Layout, *, side: str = "both", form: str = "ragged",
-           rows: Optional[str] = None, scales: bool = False,
+           rows: Optional[str] = None, scales: bool = False, repeated: bool = False,
            policy: str = "assume") -> Program:
     """Rows that are ready to be stored, into a layer of keys, values or both. `rows` is
-    the rows' dtype, by default the cache's.
+    the rows' dtype, by default the cache's. Of several rows for one slot the last one
+    stands where `repeated` allows them; else there are none, a promise.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, key_rows=, value_rows=,
     [key_scales=, value_scales=], offsets= | new_lengths= | sequences=, positions= |
-    slots=, [scale_slots=])`. Rows are `[T, H, D]`, `[B, S, H, D]` in the padded form,
+    slots=, [scale_slots=], [scratch=])`. Rows are `[T, H, D]`, `[B, S, H, D]` in the padded form,
     scales `[…, H, G]`; `lengths` `[B]` are those before, in tokens, `table` `[B, M]` has
     block ids, `offsets` is `[B + 1]`, `new_lengths` `[B]`, `sequences`, `positions` and
-    `slots` (block times page size plus place in the page) `[T]`. Nothing is given back.
+    `slots` (block times page size plus place in the page) `[T]`; `scratch`, where rows
+    may be repeated, is an `i32` for each slot of the pool, then for each of the scales
+    that have block ids of their own. Nothing is given back.
 
     Raises ValueError for options that are none or need another layout. The call raises
     ArgumentError for arrays of another dtype or shape, and for more tokens than the
@@ -80,17 +95,18 @@ def append(layout: Layout, *, side: str = "both", form: str = "ragged",
         sources = a.arrays("rows", layout.head_size // (2 if packed else 1),
                            rows or ("i8" if packed else layout.dtype))
         given = a.arrays("scales", layout.scale_slots, layout.scales) if scales else []
-        kv.append(sources, a.caches, a.row_form, a.rows, given, policy=a.row_policy)
+        kv.append(sources, a.caches, a.row_form, a.rows, given, policy=a.row_policy,
+                  **a.last_rows(repeated, scales=scales))
     return a.program()
 
 
 def append_scales(layout: Layout, *, side: str = "both", form: str = "ragged",
-                  policy: str = "assume") -> Program:
+                  repeated: bool = False, policy: str = "assume") -> Program:
     """Scales that were computed elsewhere, into a layer of keys, values or both.
 
     Call: as that of `append`, with `key_scales=` and `value_scales=` `[T, H, G]`,
-    `[B, S, H, G]` in the padded form, of the layout's scales, and no rows. Nothing is
-    given back.
+    `[B, S, H, G]` in the padded form, of the layout's scales, and no rows; `scratch` is
+    an `i32` for each slot of scales. Nothing is given back.
 
     Raises ValueError for a layout without scales, else as `append`, as does the call.
     Source: `kvcache.append_scales` of the dialect."""
@@ -101,7 +117,8 @@ def append_scales(layout: Layout, *, side: str = "both", form: str = "ragged",
     a = _Append("append_scales", layout, side, form, policy, False)
     with a.function.building():
         kv.append_scales(a.arrays("scales", layout.scale_slots, layout.scales), a.caches,
-                         a.row_form, a.rows, policy=a.row_policy)
+                         a.row_form, a.rows, policy=a.row_policy,
+                         **a.last_rows(repeated, values=False))
     return a.program()
 
 
@@ -117,7 +134,8 @@ def _quantization(contract, floor, floor_on, apply):
 def quantize_append(layout: Layout, *, side: str = "both", form: str = "ragged",
                     rows: str = "bf16", contract: str = "arbitrary", floor: float = 0.0,
                     floor_on: str = "scale", apply: str = "inverse",
-                    global_scale: bool = False, policy: str = "assume") -> Program:
+                    global_scale: bool = False, repeated: bool = False,
+                    policy: str = "assume") -> Program:
     """Rows of `rows` (f32, f16, bf16), quantised into a layer. `contract`, `floor`,
     `floor_on`, `apply` are those of `#kvcache.quantization`.
 
@@ -135,7 +153,8 @@ def quantize_append(layout: Layout, *, side: str = "both", form: str = "ragged",
         sources = a.arrays("rows", layout.head_size, rows)
         kv.quantize_append(sources, a.caches, a.row_form, a.rows,
                            _quantization(contract, floor, floor_on, apply),
-                           global_scale=a.global_scale(global_scale), policy=a.row_policy)
+                           global_scale=a.global_scale(global_scale), policy=a.row_policy,
+                           **a.last_rows(repeated))
     return a.program()
 
 
@@ -147,7 +166,8 @@ def rope_quantize_append(layout: Layout, *, side: str = "key", form: str = "ragg
                          weight_offset: float = 0.0, weights: str = "f32",
                          contract: str = "arbitrary", floor: float = 0.0,
                          floor_on: str = "scale", apply: str = "inverse",
-                         global_scale: bool = False, policy: str = "assume") -> Program:
+                         global_scale: bool = False, repeated: bool = False,
+                         policy: str = "assume") -> Program:
     """Rows that are normalised (where there is a `norm_size`), turned, quantised
     (where the layout has scales) and appended.
 
@@ -187,5 +207,6 @@ def rope_quantize_append(layout: Layout, *, side: str = "key", form: str = "ragg
             options["global_scale"] = a.global_scale(global_scale)
         kv.rope_quantize_append(sources, a.caches, a.row_form, a.rows, cos, sin,
                                 rotation(style, start),
-                                policy=a.row_policy, **options)
+                                policy=a.row_policy, **options,
+                                **a.last_rows(repeated, scales=bool(layout.scales)))
     return a.program()

@@ -226,3 +226,13 @@ func.func @new_lengths(%k: !kvcache.cache<key, #gqa>, %x: memref<3x?x8x128xbf16>
   kvcache.append sources(%x : memref<3x?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) padded(%n : memref<2xi32>)
   return
 }
+
+// -----
+
+#gqa = #kvcache.layout<bf16, params = <num_heads = 8, head_size = 128>, page_size = 16>
+
+func.func @workspace(%k: !kvcache.cache<key, #gqa>, %x: memref<?x8x128xbf16>, %o: memref<?xi64>, %w: memref<?xi64>) {
+  // expected-error@+1 {{'kvcache.append' op expected 'workspace' of 'i32', got 'i64'}}
+  kvcache.append sources(%x : memref<?x8x128xbf16>) into(%k : !kvcache.cache<key, #gqa>) slots(%o : memref<?xi64>) workspace(%w : memref<?xi64>)
+  return
+}

@@ -156,7 +156,7 @@ func.func @padded_positions(%k: !kvcache.cache<key, #kv>, %x: memref<?x?x2x64xbf
 func.func @norm(%k: !kvcache.cache<key, #kv>, %x: memref<?x2x64xbf16>, %list: memref<?xi32>, %cos: memref<?x32xf32>) {
   // expected-error @+1 {{expected 'weight' and 'norm' both or neither}}
   "kvcache.rope_quantize_append"(%x, %k, %list, %cos, %cos) <{form = 0 : i32, rotation = #kvcache.rotation<>, norm = #kvcache.norm<>,
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0>}>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0>}>
       : (memref<?x2x64xbf16>, !kvcache.cache<key, #kv>, memref<?xi32>, memref<?x32xf32>, memref<?x32xf32>) -> ()
   return
 }

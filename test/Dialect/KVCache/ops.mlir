@@ -236,6 +236,9 @@ func.func @append(%k: !kvcache.cache<key, #gqa>, %v: !kvcache.cache<value, #gqa>
   // CHECK: kvcache.append sources(%{{.*}}) into(%{{.*}}) slots(%{{.*}}, %{{.*}} : memref<?xi64>, memref<?xi32>) scales(%{{.*}} : memref<?x2x4xf16>)
   kvcache.append sources(%c : memref<?x2x64xi8>) into(%m : !kvcache.cache<key, #mha_own>)
       slots(%slots, %list : memref<?xi64>, memref<?xi32>) scales(%cs : memref<?x2x4xf16>)
+  // CHECK: kvcache.append sources(%{{.*}}) slots(%{{.*}} : memref<?xi64>) workspace(%{{.*}} : memref<?xi32>)
+  kvcache.append sources(%x : memref<?x8x128xbf16, strided<[?, 128, 1], offset: ?>>)
+      into(%k : !kvcache.cache<key, #gqa>) slots(%slots : memref<?xi64>) workspace(%list : memref<?xi32>)
   return
 }
 

@@ -99,6 +99,35 @@ def test_forms_of_append():
     np.testing.assert_array_equal(pool.blocks, before)
 
 
+def test_repeated_rows():
+    """The last of several rows for one slot stands, with its scales."""
+    own = kvcache.Layout("f8E4M3FN", heads=2, head_size=64, page_size=8, scales="f32",
+                         granularity=32, scales_table="own")
+    x = rows(40, 2, 64)
+    slots, scale_slots = (np.random.default_rng(seed).integers(0, 9, 40) for seed in (1, 2))
+    for layout in (FP8, own):
+        more = {"scale_slots": scale_slots} if layout is own else {}
+        of_scales = more.get("scale_slots", slots)
+        pool, one = (layout.allocate(num_blocks=4, layers=1) for _ in range(2))
+        arguments = dict(lengths=[0], table=[[0, 1]])
+        if layout is own:
+            arguments["scales_table"] = [[0, 1]]
+        kvcache.compile("quantize_append", layout, side="key", form="slots", repeated=True)(
+            pool, key_rows=x, slots=slots, **more, **arguments)
+        each = kvcache.compile("quantize_append", layout, side="key", form="slots")
+        for row in range(len(x)):
+            each(one, key_rows=x[row:row + 1], slots=slots[row:row + 1], **arguments,
+                 **{name: array[row:row + 1] for name, array in more.items()})
+        np.testing.assert_array_equal(pool.blocks.view(np.uint8), one.blocks.view(np.uint8))
+        np.testing.assert_array_equal(pool.scales, one.scales)
+        scales = np.random.default_rng(2).uniform(size=(40, 2, 2)).astype(np.float32)
+        kvcache.compile("append_scales", layout, side="key", form="slots", repeated=True)(
+            pool, key_scales=scales, slots=of_scales, **arguments)
+        for slot in range(9):
+            last = np.flatnonzero(of_scales == slot)[-1]
+            np.testing.assert_array_equal(pool.scales[slot // 8, 0, 0, slot % 8], scales[last])
+
+
 def test_append_scales():
     pool = FP8.allocate(num_blocks=4, layers=1)
     scales = np.random.default_rng(2).uniform(size=(2, 2, 2)).astype(np.float32)

@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace mlir::kvcache;
 
 LogicalResult AppendOp::verify() {
-  if (failed(verifyTargets(*this, getTargets(), getSources(), "a source")))
+  if (failed(verifyLastRows(*this, getWorkspace())) ||
+      failed(verifyTargets(*this, getTargets(), getSources(), "a source")))
     return failure();
   size_t targets = getTargets().size();
   LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());

@@ -196,6 +196,11 @@ LogicalResult mlir::kvcache::verifyRowForm(Operation *op, RowForm form,
   return success();
 }
 
+LogicalResult mlir::kvcache::verifyLastRows(Operation *op, Value workspace) {
+  return workspace ? verifyList(op, "workspace", workspace, "entries")
+                   : success();
+}
+
 LogicalResult mlir::kvcache::verifyTargets(Operation *op, OperandRange targets,
                                            OperandRange tensors,
                                            StringRef what) {

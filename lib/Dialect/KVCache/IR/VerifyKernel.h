@@ -40,6 +40,10 @@ LogicalResult verifyRowForm(Operation *op, RowForm form, OperandRange rows,
                             OperandRange targets, ValueRange tensors,
                             bool writesScales);
 
+/// Checks the list in which the last of the rows that go to a slot are found,
+/// if there is one.
+LogicalResult verifyLastRows(Operation *op, Value workspace);
+
 /// Checks that there are one or two targets of one layout, and as many
 /// `tensors`, of which `what` names one.
 LogicalResult verifyTargets(Operation *op, OperandRange targets,

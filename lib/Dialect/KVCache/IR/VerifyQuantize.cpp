@@ -80,7 +80,8 @@ LogicalResult mlir::kvcache::verifyQuantization(Operation *op,
 }
 
 LogicalResult QuantizeAppendOp::verify() {
-  if (failed(verifySources(*this, getForm(), getTargets(), getSources())))
+  if (failed(verifyLastRows(*this, getWorkspace())) ||
+      failed(verifySources(*this, getForm(), getTargets(), getSources())))
     return failure();
   LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
   if (!layout.isQuantized())
@@ -94,7 +95,8 @@ LogicalResult QuantizeAppendOp::verify() {
 }
 
 LogicalResult AppendScalesOp::verify() {
-  if (failed(verifyTargets(*this, getTargets(), getScales(), "scales")))
+  if (failed(verifyLastRows(*this, getWorkspace())) ||
+      failed(verifyTargets(*this, getTargets(), getScales(), "scales")))
     return failure();
   LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
   if (!layout.isQuantized())

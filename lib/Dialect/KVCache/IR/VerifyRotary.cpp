@@ -98,7 +98,8 @@ LogicalResult RMSNormOp::verify() {
 }
 
 LogicalResult RopeQuantizeAppendOp::verify() {
-  if (failed(verifySources(*this, getForm(), getTargets(), getSources())))
+  if (failed(verifyLastRows(*this, getWorkspace())) ||
+      failed(verifySources(*this, getForm(), getTargets(), getSources())))
     return failure();
   LayoutAttr layout = kvcache::getLayout(getTargets().front().getType());
   if (layout.isQuantized() != static_cast<bool>(getQuantizationAttr()))

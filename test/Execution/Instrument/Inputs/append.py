@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Appends rows with checks at run time; prints the status and what was said.
 
-usage: append.py FOLDER TABLE SEQUENCES POSITIONS [POLICY]
+usage: append.py FOLDER TABLE SEQUENCES POSITIONS [POLICY [WORKSPACE]]
 TABLE is JSON, the other two are lists; the pool has three blocks of four tokens.
+WORKSPACE are the entries of one; without it rows have no slot in common.
 """
 import json
 import pathlib
@@ -23,13 +24,13 @@ func.func @main({arguments}) {{
   %layer = arith.constant 0 : index
   %k = kvcache.get_key_cache %c[%layer] : !kvcache.collection<#kv>
   kvcache.append {policy} sources(%x : memref<?x2x8xbf16>) into(%k : !kvcache.cache<key, #kv>)
-      positions(%sequences, %positions : memref<?xi32>, memref<?xi32>) loc("append.mlir":7:3)
+      positions(%sequences, %positions : memref<?xi32>, memref<?xi32>) {workspace} loc("append.mlir":7:3)
   return
 }}
 """
 
 
-def main(folder, table, sequences, positions, policy=""):
+def main(folder, table, sequences, positions, policy="assume", workspace=""):
     sequences, positions = json.loads(sequences), json.loads(positions)
     arrays = {
         "blocks": ("?x2x?x4x2x8xbf16", np.zeros((3, 2, 1, 4, 2, 8), np.uint16)),
@@ -40,8 +41,12 @@ def main(folder, table, sequences, positions, policy=""):
         "sequences": ("?xi32", np.array(sequences, np.uint32)),
         "positions": ("?xi32", np.array(positions, np.uint32)),
     }
+    text = ""
+    if workspace:
+        arrays["workspace"] = "?xi32", np.full(int(workspace), -1, np.int32)
+        text = "workspace(%workspace : memref<?xi32>)"
     run_arrays(pathlib.Path(folder) / "append.mlir", PROGRAM, arrays, "--instrument",
-               policy=policy)
+               policy=policy, workspace=text)
 
 
 main(*sys.argv[1:])

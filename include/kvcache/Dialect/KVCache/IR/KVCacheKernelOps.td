@@ -71,16 +71,28 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     large becomes an infinity. NaN stays NaN.
 
     Sources may be strided, as slices of a fused tensor are; elements of a head lie
-    side by side. No two rows may have one destination: each byte there is
-    one row's or the other's, so that values may be mixed and scales of another
-    row than they are; `kvcache-instrument` reports it, before anything is written.
+    side by side.
+
+    Several rows may have one destination, in any form: a slot that is named
+    twice, or a page that two sequences share. With a `workspace` the last of them
+    stands, in the values' pool and in the scales', and the others are not
+    written. It takes an `i32` for each slot (`NB * P`) of the pool of values and,
+    where scales that are written have block ids of their own, for each of theirs
+    (`NBs * P`), for each collection that targets are of; what it holds before
+    does not matter. It costs two launches, whose time grows with the rows.
+
+    Without one, that no two rows have one destination is a promise, which spares
+    that. Where it is broken `kvcache-instrument` refuses the operation, before
+    anything is written, and names both rows; unchecked, each byte is one row's or
+    the other's, so that values may be mixed and scales of another row than they
+    are.
 
     Out of range: sequence, page and block, each block against its own pool;
     under `skip` nothing of the row is written that is out of range there.
 
     **Constraints:**
-    - One or two targets of one layout, and a source for each, of as
-      many rows; lists fit these where sizes are static. `scales` are none
+    - One or two targets of one layout, which have no slot in common, and a source
+      for each, of as many rows; lists fit these where sizes are static. `scales` are none
       or one for each target, in a layout with scales.
     - A source is `[T, H, D]`, or `[B, S, H, D]` in the padded form, with static
       `H` and `D` of the layout (`D / 2` of `i8` for f4E2M1FN) and last stride 1;
@@ -88,6 +100,7 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     - The element type of a source is the cache's dtype or, without scales, f32,
       f16 or bf16; that of `scales` is the scale dtype.
     - The form's operands have the types above.
+    - `workspace` is a `memref<? x i32>`.
 
     Example:
     ```mlir
@@ -102,6 +115,7 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     KVCache_RowForm:$form,
     Variadic<AnyMemRef>:$rows,
     Variadic<AnyMemRef>:$scales,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
@@ -109,6 +123,7 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     `into` `(` $targets `:` qualified(type($targets)) `)`
     $form `(` $rows `:` type($rows) `)`
     (`scales` `(` $scales^ `:` type($scales) `)`)?
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
 }

@@ -178,6 +178,9 @@ def KVCache_CompactOp : KVCache_PageKernelOp<"compact"> {
     entries of live pages name their new blocks, all others are as they were. The
     blocks behind the live pages hold what is left over there.
 
+    There is no choice of layers: one table speaks for all of them, so that a page
+    that moved in some would be lost in the others.
+
     All of it is found on the device. The collection's own tables stay as they
     are, and wrong from here on: `tables` are other memory, of which a new
     collection is made. `workspace` has room for 6 `i32` for each block of the

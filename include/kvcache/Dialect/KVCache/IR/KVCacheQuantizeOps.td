@@ -13,9 +13,11 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
   let summary = "append rows, quantised";
   let description = [{
     Quantises the rows of `sources` and writes codes and scales into one layer of
-    one or two caches. Rows go where `kvcache.append` puts them; in the `slots`
-    form scales with block ids of their own take a second list. The last `rope`
-    elements of a head are not quantised but converted to the rope dtype.
+    one or two caches. Rows go where `kvcache.append` puts them, and of several
+    for one slot those that it says; in the `slots` form scales with block ids of
+    their own take a second list. The last `rope` elements of a head are not
+    quantised but converted to the rope dtype, in which what is too large becomes an
+    infinity.
 
     The elements of a granule (`granularity` consecutive ones of a head; the last
     granule may be short) share a scale. With `amax` their largest magnitude and
@@ -49,7 +51,7 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
     - A source is `[T, H, D]`, or `[B, S, H, D]` in the padded form, of f32, f16 or
       bf16, with static `H` and `D` of the layout and last stride 1.
     - `global_scale` is a `memref<f32>` of a positive number.
-    - The form's operands are as in `kvcache.append`.
+    - The form's operands and the `workspace` are as in `kvcache.append`.
 
     Example:
     ```mlir
@@ -66,6 +68,7 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
     Variadic<AnyMemRef>:$rows,
     KVCache_QuantizationAttr:$quantization,
     Optional<AnyMemRef>:$global_scale,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
@@ -74,6 +77,7 @@ def KVCache_QuantizeAppendOp : KVCache_AppendOpBase<"quantize_append"> {
     $form `(` $rows `:` type($rows) `)`
     `quant` `(` $quantization `)`
     (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
 }
@@ -89,7 +93,8 @@ def KVCache_AppendScalesOp : KVCache_AppendOpBase<"append_scales"> {
     - One or two targets of one layout with scales, and scales for each.
     - Scales are `[T, H, G]`, or `[B, S, H, G]` in the padded form, of the scale
       dtype, with static `H` and `G` of the layout and last stride 1.
-    - The form's operands are as in `kvcache.append`; the slots are one list.
+    - The form's operands are as in `kvcache.append`; the slots are one list. The
+      `workspace` has entries for slots of scales only.
 
     Example:
     ```mlir
@@ -103,12 +108,14 @@ def KVCache_AppendScalesOp : KVCache_AppendOpBase<"append_scales"> {
     Arg<Variadic<KVCache_CacheType>, "", [MemWrite]>:$targets,
     KVCache_RowForm:$form,
     Variadic<AnyMemRef>:$rows,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
     ($policy^)? `scales` `(` $scales `:` type($scales) `)`
     `into` `(` $targets `:` qualified(type($targets)) `)`
     $form `(` $rows `:` type($rows) `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
 }

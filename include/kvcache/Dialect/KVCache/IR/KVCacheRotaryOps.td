@@ -115,7 +115,7 @@ def KVCache_RopeQuantizeAppendOp
     - `weight` is a list of static length, at most `D`, of one of these types;
       `norm` comes with it.
     - `rope_positions` is of `i32`; the `slots` form needs it.
-    - The form's operands are as in `kvcache.append`.
+    - The form's operands and the `workspace` are as in `kvcache.append`.
 
     Example:
     ```mlir
@@ -141,6 +141,7 @@ def KVCache_RopeQuantizeAppendOp
     OptionalAttr<KVCache_NormAttr>:$norm,
     OptionalAttr<KVCache_QuantizationAttr>:$quantization,
     Optional<AnyMemRef>:$global_scale,
+    Arg<Optional<AnyMemRef>, "", [MemWrite]>:$workspace,
     OptionalAttr<KVCache_TuningAttr>:$tuning
   );
   let assemblyFormat = [{
@@ -153,6 +154,7 @@ def KVCache_RopeQuantizeAppendOp
     (`rms_norm` `(` $weight^ `:` type($weight) `)` `norm` `(` $norm `)`)?
     (`quant` `(` $quantization^ `)`)?
     (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
     (`tuning` `(` $tuning^ `)`)? attr-dict
   }];
 }

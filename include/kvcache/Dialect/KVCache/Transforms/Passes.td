@@ -92,20 +92,24 @@ def InstrumentPass : Pass<"kvcache-instrument", "::mlir::ModuleOp"> {
     Puts assertions before lookups and accesses, on the host and on the device:
     indices against tables and layout, blocks and slots against the pool that is
     addressed; after loads, also those that dequantise, and before stores of
-    scales: that none is NaN, and which one is. What the policy `skip` leaves out
-    is no fault.
+    scales: that none is NaN, and which one is. Before launches of kernels that are
+    written by hand (`gpu.launch`, `gpu.launch_func`) the host compares page pitches
+    and numbers of blocks of the collections and caches that they take and that come
+    from elsewhere, as it does for kernel operations. What the policy `skip` leaves
+    out is no fault.
 
     Kernel operations are marked, so that `kvcache-expand-kernels` checks what they
     are given and the kernels that it makes of them. The host compares addresses:
-    they are multiples of what the kernels rely on, what is written overlaps no
-    other operand, and two targets are not one. Kernels that come before the
+    they are multiples of what the kernels rely on, and what is written overlaps no
+    other operand. Kernels that come before the
     operation's own make sure that offsets do not descend and end with the rows
     that there are (those of `kvcache.gather` begin with 0), that new lengths fit
     the rows of a sequence, that the table has the columns that
     `max_cache_length` and the lengths need, that pairs said to be `disjoint` are,
     and before those that append that every row has a place (sequences and pages
-    against the table, blocks against their pool) and that no two rows have the
-    same; the last takes 4 bytes a slot of the pool, from `gpu.alloc`. Rotary
+    against the table, blocks against their pool) and, unless the operation has a
+    `workspace` for these, that no two rows have the same; this takes 4 bytes a slot
+    of the pool, from `gpu.alloc`. Rotary
     positions are compared with the rows of the tables. So nothing is written where
     something does not fit.
 

@@ -206,7 +206,7 @@ void RowMap::atToken(Value row, Value batch, Value token, Value cache,
     to.values = find(Pool::values);
   if (needScales)
     to.scales = find(Pool::scales);
-  body(to);
+  body(choose ? choose(row, cache, to) : to);
 }
 
 Destination RowMap::inSlot(const Tensor &slots, Value row, Value operand,
@@ -255,5 +255,5 @@ void RowMap::atSlots(Value row, Value cache, bool needScales,
   if (needScales)
     to.scales =
         inSlot(slots.back(), row, operandOf(b, cache, Pool::scales), pageSize);
-  body(to);
+  body(choose ? choose(row, cache, to) : to);
 }

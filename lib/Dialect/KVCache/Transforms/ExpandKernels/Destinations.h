@@ -65,6 +65,10 @@ public:
   /// go to tokens, before the table is read.
   std::function<void(Value row, Value batch, Value page)> onToken;
 
+  /// Called with a row, the cache and what was found, of which it may say less
+  /// to be valid.
+  std::function<Destinations(Value row, Value cache, Destinations)> choose;
+
 private:
   void atToken(Value row, Value batch, Value token, Value cache,
                bool needScales, function_ref<void(Destinations)> body,

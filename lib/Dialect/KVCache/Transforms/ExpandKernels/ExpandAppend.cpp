@@ -13,6 +13,7 @@
 
 #include "Destinations.h"
 #include "ExpandKernels.h"
+#include "LastRows.h"
 #include "RowUnits.h"
 #include "kvcache/Dialect/KVCache/IR/Numbers.h"
 
@@ -32,7 +33,7 @@ class AppendKernel {
 public:
   AppendKernel(ImplicitLocOpBuilder &host, AppendOp op, Tuning tuning,
                int64_t rowAlignment);
-  void emit();
+  void emit(const LastRows &last);
 
 private:
   void copyValues(unsigned target, Destination to, ValueRange at, Value unit);
@@ -111,7 +112,7 @@ void AppendKernel::copyScale(unsigned target, Destination to, ValueRange at,
   });
 }
 
-void AppendKernel::emit() {
+void AppendKernel::emit(const LastRows &last) {
   Value first = op.getSources().front();
   SmallVector<Value> lead;
   Value rows;
@@ -137,6 +138,7 @@ void AppendKernel::emit() {
   for (Value source : op.getScales())
     scales.push_back(builder.takeTensor(source, /*readOnly=*/true));
   RowMap map(builder, op.getForm(), op.getRows(), lead, op.getPolicy());
+  last.restrict(builder, map);
 
   // Keys and values of one layer of one collection share tables and blocks.
   bool together = RowMap::areTogether(op.getTargets());
@@ -182,10 +184,12 @@ LogicalResult mlir::kvcache::expandAppend(AppendOp op, Tuning defaults) {
   bool isFlat = RowVectors(PoolLayout::get(layout, Pool::values),
                            op.getSources(), maxAccessBytes)
                     .flat;
+  LastRows last(host, AppendedRows::of(op));
+  last.emitFind(tuning);
   emitForAlignment(
       host, sources,
       [&](int64_t alignment) {
-        AppendKernel(host, op, tuning, alignment).emit();
+        AppendKernel(host, op, tuning, alignment).emit(last);
       },
       isFlat);
   return success();

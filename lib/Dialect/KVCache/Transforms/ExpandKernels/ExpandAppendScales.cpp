@@ -6,6 +6,7 @@
 
 #include "Destinations.h"
 #include "ExpandKernels.h"
+#include "LastRows.h"
 #include "RowUnits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +18,8 @@ using namespace mlir::kvcache;
 /// Emits one version of the kernel, for rows that start at multiples of
 /// `rowAlignment` bytes.
 static void emitAppendScales(ImplicitLocOpBuilder &host, AppendScalesOp op,
-                             Tuning tuning, int64_t rowAlignment) {
+                             Tuning tuning, const LastRows &last,
+                             int64_t rowAlignment) {
   LayoutAttr layout = getLayout(op.getTargets().front().getType());
   PoolLayout pool = PoolLayout::get(layout, Pool::scales);
   RowVectors vectors(pool, op.getScales(), rowAlignment);
@@ -44,6 +46,7 @@ static void emitAppendScales(ImplicitLocOpBuilder &host, AppendScalesOp op,
   for (Value source : op.getScales())
     sources.push_back(builder.takeTensor(source, /*readOnly=*/true));
   RowMap map(builder, op.getForm(), op.getRows(), lead, op.getPolicy());
+  last.restrict(builder, map);
 
   units.forEachRow(builder, rows, [&](Value row, Value thread) {
     SmallVector<Value> at = map.indices(row);
@@ -99,8 +102,10 @@ LogicalResult mlir::kvcache::expandAppendScales(AppendScalesOp op,
   if (layout.getSwizzle() == ScaleSwizzle::none)
     remarkRowWidth(op.getLoc(), "appends scales",
                    PoolLayout::get(layout, Pool::scales), op.getScales());
+  LastRows last(host, AppendedRows::of(op));
+  last.emitFind(tuning);
   emitForAlignment(host, scales, [&](int64_t alignment) {
-    emitAppendScales(host, op, tuning, alignment);
+    emitAppendScales(host, op, tuning, last, alignment);
   });
   return success();
 }

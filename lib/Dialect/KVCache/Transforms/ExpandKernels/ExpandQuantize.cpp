@@ -52,7 +52,7 @@ QuantizeKernel::QuantizeKernel(ImplicitLocOpBuilder &host,
     : host(host), request(request), tuning(tuning), layout(request.layout()),
       pool(PoolLayout::get(layout, Pool::values)), rowAlignment(rowAlignment),
       isFlat(pool.hasContiguousHeads() && !layout.getRope() &&
-             !request.ropeNorm.isAny() &&
+             !request.rows.ropeNorm.isAny() &&
              llvm::all_of(request.sources, hasPackedRows)),
       cut(layout, elementBytes(request.sources), rowAlignment),
       width(layout.getNumHeads() * cut.width()),
@@ -133,7 +133,7 @@ bool QuantizeKernel::canKeepImage() const {
          pool.baseAlignment() % maxAccessBytes == 0 &&
          units.threads / warpSize * pool.slotBytes <= staticSharedBytes &&
          // Checks look at what is stored in pages.
-         !request.op->hasAttr(KVCacheDialect::getInstrumentAttrName());
+         !request.rows.op->hasAttr(KVCacheDialect::getInstrumentAttrName());
 }
 
 void QuantizeKernel::store(unsigned target, Pool pool, const Destination &to,
@@ -219,25 +219,25 @@ void QuantizeKernel::writeImage(unsigned target, const Destination &to,
 //===----------------------------------------------------------------------===//
 
 bool QuantizeKernel::looksUpTogether() const {
-  return RowMap::canFind(request.form, request.targets) && units.perRow == 32 &&
-         !request.ropeNorm.isAny();
+  return RowMap::canFind(request.rows.form, request.rows.targets) &&
+         units.perRow == 32 && !request.rows.ropeNorm.isAny();
 }
 
-void QuantizeKernel::emit() {
+void QuantizeKernel::emit(const LastRows &last) {
   Value first = request.sources.front();
   SmallVector<Value> lead;
   Value rows;
   Arith hostArith(host);
-  for (unsigned i = 0; i < request.leadingRank; ++i) {
+  for (unsigned i = 0; i < request.rows.leadingRank; ++i) {
     lead.push_back(sizeOf(host, first, i));
     rows = rows ? hostArith.mul(rows, lead.back()) : lead.back();
   }
 
-  KernelBuilder builder(host, request.op, units.threads, tuning.blocksPerSM,
-                        tuning.maxBlocks);
+  KernelBuilder builder(host, request.rows.op, units.threads,
+                        tuning.blocksPerSM, tuning.maxBlocks);
   b = &builder.body();
-  RopeNorm ropeNorm(host, builder, request.ropeNorm, request.policy);
-  for (Value target : request.targets)
+  RopeNorm ropeNorm(host, builder, request.rows.ropeNorm, request.rows.policy);
+  for (Value target : request.rows.targets)
     caches.push_back(builder.take(target));
   for (Value source : request.sources)
     sources.emplace_back(*b, builder.takeTensor(source, /*readOnly=*/true),
@@ -247,7 +247,9 @@ void QuantizeKernel::emit() {
     rule.emplace(*b, layout, request.quantization,
                  builder.takeNumber(request.globalScale));
   }
-  RowMap map(builder, request.form, request.rows, lead, request.policy);
+  RowMap map(builder, request.rows.form, request.rows.lists, lead,
+             request.rows.policy);
+  last.restrict(builder, map);
 
   if (canKeepImage()) {
     int64_t words = pool.slotBytes / word;
@@ -278,7 +280,7 @@ void QuantizeKernel::emit() {
   }
   units.forEachRow(builder, rows, [&](Value row, Value thread) {
     SmallVector<Value> at = map.indices(row);
-    map.atAll(row, caches, request.targets, rule.has_value(),
+    map.atAll(row, caches, request.rows.targets, rule.has_value(),
               [&](unsigned target, Destinations to) {
                 ropeNorm.at(at, to, [&](Value position) {
                   RowElements::Head head{at, Value(), position, Value()};
@@ -293,45 +295,42 @@ void QuantizeKernel::emit() {
 
 static LogicalResult expand(const QuantizeRequest &request, Tuning defaults) {
   Tuning tuning = Tuning::get(request.tuning, defaults);
-  ImplicitLocOpBuilder host(request.op->getLoc(), request.op);
+  ImplicitLocOpBuilder host(request.rows.op->getLoc(), request.rows.op);
   SmallVector<Value> sources(request.sources);
-  remarkIndexWidth(request.op->getLoc(), request.form, request.rows,
-                   request.policy);
+  remarkIndexWidth(request.rows.op->getLoc(), request.rows.form,
+                   request.rows.lists, request.rows.policy);
   GranuleCut cut(request.layout(), elementBytes(request.sources),
                  maxAccessBytes);
   PoolLayout pool = PoolLayout::get(request.layout(), Pool::values);
   int64_t bytes = elementBytes(request.sources);
   int64_t wide =
       maxAccessBytes / bytes / pool.elementsPerStorage * pool.storageBytes;
-  remarkWidth(request.op->getLoc(), "reads rows", cut.vector * bytes,
+  remarkWidth(request.rows.op->getLoc(), "reads rows", cut.vector * bytes,
               {{"a head has", cut.size * bytes},
                {"a granule has", cut.granule * bytes},
                {"vectors of 16 bytes become parts of rows of the pool, which "
                 "start at multiples of",
                 pool.headAlignment() % wide == 0 ? maxAccessBytes
                                                  : pool.headAlignment()}});
+  LastRows last(host, request.rows);
+  last.emitFind(tuning);
   emitForAlignment(host, sources, [&](int64_t alignment) {
-    QuantizeKernel(host, request, tuning, alignment).emit();
+    QuantizeKernel(host, request, tuning, alignment).emit(last);
   });
   return success();
 }
 
 LogicalResult mlir::kvcache::expandQuantizeAppend(QuantizeAppendOp op,
                                                   Tuning defaults) {
-  return expand({op, op.getPolicy(), op.getSources(), op.getTargets(),
-                 op.getRows(), op.getForm(), op.getLeadingRank(),
-                 op.getQuantization(), op.getGlobalScale(), op.getTuningAttr(),
-                 RopeNormRequest()},
+  return expand({AppendedRows::of(op), op.getSources(), op.getQuantization(),
+                 op.getGlobalScale(), op.getTuningAttr()},
                 defaults);
 }
 
 LogicalResult mlir::kvcache::expandRopeQuantizeAppend(RopeQuantizeAppendOp op,
                                                       Tuning defaults) {
-  return expand(
-      {op, op.getPolicy(), op.getSources(), op.getTargets(), op.getRows(),
-       op.getForm(), op.getLeadingRank(), op.getQuantizationAttr(),
-       op.getGlobalScale(), op.getTuningAttr(),
-       RopeNormRequest{op.getCos(), op.getSin(), op.getRopePositions(),
-                       op.getRotation(), op.getWeight(), op.getNormAttr()}},
-      defaults);
+  return expand({AppendedRows::of(op), op.getSources(),
+                 op.getQuantizationAttr(), op.getGlobalScale(),
+                 op.getTuningAttr()},
+                defaults);
 }

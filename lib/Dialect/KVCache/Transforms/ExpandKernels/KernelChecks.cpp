@@ -269,28 +269,6 @@ void ListCheck::checkPositions(RopeOp op) {
   });
 }
 
-/// Asserts on the host that two caches that one operation writes are not keys,
-/// or values, of one layer.
-void checkTargets(ImplicitLocOpBuilder &host, Operation *op,
-                  OperandRange targets) {
-  if (targets.size() != 2 || targets[0].getType() != targets[1].getType())
-    return;
-  auto layerOf = [](Value cache) -> Value {
-    if (auto keys = cache.getDefiningOp<GetKeyCacheOp>())
-      return keys.getLayer();
-    auto values = cache.getDefiningOp<GetValueCacheOp>();
-    return values ? values.getLayer() : Value();
-  };
-  Operation *collection = getPoolsOp(targets[0]);
-  Value first = layerOf(targets[0]), second = layerOf(targets[1]);
-  if (!collection || collection != getPoolsOp(targets[1]) || !first || !second)
-    return;
-  Value differ =
-      host.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, first, second);
-  std::string text = reportedName(op) + " expected targets of two layers";
-  emitAssert(host, differ, text, text, {first, second});
-}
-
 /// Asserts on the host that the table has the positions of a window; where its
 /// type says how many these are, it is checked as the operation is expanded.
 void checkWindow(ImplicitLocOpBuilder &host, PagedAttentionOp op) {
@@ -320,9 +298,6 @@ void checkWindow(ImplicitLocOpBuilder &host, PagedAttentionOp op) {
 void mlir::kvcache::emitInputChecks(Operation *op, Tuning tuning) {
   ImplicitLocOpBuilder host(op->getLoc(), op);
   emitOverlapChecks(op);
-  TypeSwitch<Operation *>(op)
-      .Case<AppendOp, AppendScalesOp, QuantizeAppendOp, RopeQuantizeAppendOp>(
-          [&](auto op) { checkTargets(host, op, op.getTargets()); });
   bool skips = false;
   if (auto policy = dyn_cast_if_present<OutOfRangeAttr>(
           op->getInherentAttr("policy").value_or(Attribute())))

@@ -43,15 +43,15 @@ private:
 };
 
 /// Emits checks before `op`, which `kvcache-instrument` has marked: of memory
-/// that overlaps and of targets that are one, on the host, and kernels that
-/// look at lists on the device, offsets and lengths against the rows there are,
-/// and the sequences against the table's columns.
+/// that overlaps, on the host, and kernels that look at lists on the device,
+/// offsets and lengths against the rows there are, and the sequences against
+/// the table's columns.
 void emitInputChecks(Operation *op, Tuning tuning);
 
 /// Emits kernels, before `op`, where it appends, that check that each row has a
-/// place (a sequence, a page of it, a block of the pool) and that no two rows
-/// have the same. They take 4 bytes a slot of each pool that is written, from
-/// `gpu.alloc`.
+/// place (a sequence, a page of it, a block of the pool) and, unless it has a
+/// workspace for that, that no two rows have the same. This takes 4 bytes a
+/// slot of each pool that is written, from `gpu.alloc`.
 void emitRowChecks(Operation *op, Tuning tuning);
 
 /// Emits a kernel that checks that the ids in `lists`, as `IdList` takes them,

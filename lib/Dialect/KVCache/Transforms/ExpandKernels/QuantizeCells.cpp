@@ -145,7 +145,7 @@ void QuantizeKernel::writeCells(unsigned target, Destinations to,
   };
   // All loads come first, so that they are in flight together. A norm reads
   // first.
-  bool together = !request.ropeNorm.weight;
+  bool together = !request.rows.ropeNorm.weight;
   if (together)
     llvm::for_each(cells, load);
   bool storesTogether =

@@ -9,7 +9,7 @@
 
 #include "ExpandKernels.h"
 #include "GranuleCut.h"
-#include "RopeNorm.h"
+#include "LastRows.h"
 #include "RowElements.h"
 #include "RowUnits.h"
 #include "ScaleRule.h"
@@ -21,18 +21,16 @@ namespace mlir::kvcache {
 
 /// What the operations that quantise say.
 struct QuantizeRequest {
-  Operation *op;
-  OutOfRange policy;
-  OperandRange sources, targets, rows;
-  RowForm form;
-  unsigned leadingRank;
+  AppendedRows rows;
+  OperandRange sources;
   /// None of an operation that stores numbers as they are.
   QuantizationAttr quantization;
   Value globalScale;
   TuningAttr tuning;
-  RopeNormRequest ropeNorm;
 
-  LayoutAttr layout() const { return getLayout(targets.front().getType()); }
+  LayoutAttr layout() const {
+    return getLayout(rows.targets.front().getType());
+  }
 };
 
 /// A cell of a thread.
@@ -55,7 +53,7 @@ public:
 
   QuantizeKernel(ImplicitLocOpBuilder &host, const QuantizeRequest &request,
                  Tuning tuning, int64_t rowAlignment);
-  void emit();
+  void emit(const LastRows &last);
 
 private:
   void writeRow(unsigned target, Destinations to, const RowElements::Head &row,

@@ -13,7 +13,7 @@
 
 #include "Destinations.h"
 #include "KernelChecks.h"
-#include "RopeNorm.h"
+#include "LastRows.h"
 #include "RowUnits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,32 +24,17 @@ using namespace mlir::kvcache;
 
 namespace {
 
-/// The rows that an operation writes to one of its targets.
-struct Rows {
-  Operation *op;
-  OutOfRange policy;
-  Value target;
-  RowForm form;
-  OperandRange lists;
-  /// A tensor of as many rows, and its dimensions that count them.
-  Value source;
-  unsigned leadingRank;
-  /// The pools that are written.
-  bool values, scales;
-  /// By what rows turn.
-  RopeNormRequest ropeNorm;
-};
-
 class RowChecks {
 public:
-  RowChecks(const Rows &rows, Tuning tuning)
-      : host(rows.op->getLoc(), rows.op), rows(rows), tuning(tuning),
-        layout(getLayout(rows.target.getType())) {}
+  /// Of the rows that go to `target`.
+  RowChecks(const AppendedRows &rows, Value target, Tuning tuning)
+      : host(rows.op->getLoc(), rows.op), rows(rows), target(target),
+        tuning(tuning), layout(getLayout(target.getType())) {}
   void emit();
 
 private:
   /// A pool whose rows are checked, and the claims of its slots; none where the
-  /// other pool's slots say the same.
+  /// other pool's slots say the same, or where rows may share slots.
   struct Checked {
     Pool pool;
     std::optional<Claims> claims;
@@ -62,7 +47,8 @@ private:
   void claim(Value row, Destination to, Pool pool, Tensor claims);
 
   ImplicitLocOpBuilder host;
-  Rows rows;
+  AppendedRows rows;
+  Value target;
   Tuning tuning;
   LayoutAttr layout;
   ImplicitLocOpBuilder *b = nullptr;
@@ -74,7 +60,7 @@ StringRef nameOf(Pool pool) {
 }
 
 Claims RowChecks::makeClaims(Pool pool) {
-  Value blocks = NumBlocksOp::create(host, operandOf(host, rows.target, pool));
+  Value blocks = NumBlocksOp::create(host, operandOf(host, target, pool));
   return Claims(host, rows.op, Arith(host).mul(blocks, layout.getPageSize()),
                 tuning);
 }
@@ -125,19 +111,22 @@ void RowChecks::emit() {
   // Scales beside values share their slots.
   bool values = rows.values || (rows.scales && !scales);
   SmallVector<Checked> pools;
+  auto addPool = [&](Pool pool, bool isClaimed) {
+    pools.push_back({pool, isClaimed && !rows.workspace
+                               ? std::optional(makeClaims(pool))
+                               : std::nullopt});
+  };
   if (values)
-    pools.push_back({Pool::values, makeClaims(Pool::values)});
+    addPool(Pool::values, /*isClaimed=*/true);
   // Where the pools share blocks one list speaks for both.
-  if (scales && values && !layout.hasOwnScalesTable())
-    pools.push_back({Pool::scales, std::nullopt});
-  else if (scales)
-    pools.push_back({Pool::scales, makeClaims(Pool::scales)});
+  if (scales)
+    addPool(Pool::scales, !values || layout.hasOwnScalesTable());
 
   RowUnits units(/*width=*/1, tuning.threads);
   KernelBuilder builder(host, rows.op, units.threads, tuning.blocksPerSM,
                         tuning.maxBlocks);
   b = &builder.body();
-  cache = builder.take(rows.target);
+  cache = builder.take(target);
   SmallVector<std::optional<Tensor>> claims;
   for (const Checked &checked : pools)
     claims.push_back(checked.claims
@@ -164,8 +153,11 @@ void RowChecks::emit() {
     };
   // Tables have the positions by which rows turn.
   std::optional<RopeNorm> ropeNorm;
-  if (rows.ropeNorm.cos && policy != OutOfRange::skip)
-    ropeNorm.emplace(host, builder, rows.ropeNorm, OutOfRange::trap);
+  if (rows.ropeNorm.cos && policy != OutOfRange::skip) {
+    RopeNormRequest turns = rows.ropeNorm;
+    turns.weight = Value();
+    ropeNorm.emplace(host, builder, turns, OutOfRange::trap);
+  }
   units.forEachRow(builder, count, [&](Value row, Value) {
     map.at(
         row, cache, scales,
@@ -191,43 +183,18 @@ void RowChecks::emit() {
 
 } // namespace
 
-/// Checks the rows of `source` in each collection that is written.
-template <typename Op>
-static void check(Op op, Value source, bool values, bool scales, Tuning tuning,
-                  RopeNormRequest ropeNorm = {}) {
-  // Keys and values of a collection have their blocks in common.
-  llvm::SmallPtrSet<Operation *, 2> seen;
-  for (Value target : op.getTargets()) {
-    Operation *collection = getPoolsOp(target);
-    if (!collection || seen.insert(collection).second)
-      RowChecks({op, op.getPolicy(), target, op.getForm(), op.getRows(), source,
-                 op.getLeadingRank(), values, scales, ropeNorm},
-                tuning)
-          .emit();
-  }
-}
-
 void mlir::kvcache::emitRowChecks(Operation *op, Tuning tuning) {
+  auto check = [&](auto op) {
+    AppendedRows rows = AppendedRows::of(op);
+    // Keys and values of a collection have their blocks in common.
+    llvm::SmallPtrSet<Operation *, 2> seen;
+    for (Value target : rows.targets) {
+      Operation *collection = getPoolsOp(target);
+      if (!collection || seen.insert(collection).second)
+        RowChecks(rows, target, tuning).emit();
+    }
+  };
   TypeSwitch<Operation *>(op)
-      .Case([&](AppendOp op) {
-        check(op, op.getSources().front(), /*values=*/true,
-              /*scales=*/!op.getScales().empty(), tuning);
-      })
-      .Case([&](AppendScalesOp op) {
-        check(op, op.getScales().front(), /*values=*/false, /*scales=*/true,
-              tuning);
-      })
-      .Case([&](QuantizeAppendOp op) {
-        check(op, op.getSources().front(), /*values=*/true, /*scales=*/true,
-              tuning);
-      })
-      .Case([&](RopeQuantizeAppendOp op) {
-        RopeNormRequest ropeNorm;
-        ropeNorm.cos = op.getCos();
-        ropeNorm.sin = op.getSin();
-        ropeNorm.positions = op.getRopePositions();
-        ropeNorm.rotation = op.getRotation();
-        check(op, op.getSources().front(), /*values=*/true, /*scales=*/true,
-              tuning, ropeNorm);
-      });
+      .Case<AppendOp, AppendScalesOp, QuantizeAppendOp, RopeQuantizeAppendOp>(
+          check);
 }

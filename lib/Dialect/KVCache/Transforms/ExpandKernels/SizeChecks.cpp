@@ -9,6 +9,7 @@
 #include "../RuntimeChecks.h"
 #include "Destinations.h"
 #include "Indexer/BestRows.h"
+#include "LastRows.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
 #include "kvcache/Dialect/KVCache/IR/KVCacheKernels.h"
@@ -83,6 +84,8 @@ private:
   /// `rows` rows of new tokens are those of sequences, by `list` or, where that
   /// is null, one a sequence.
   void tokenRows(Value rows, Value list, Value cache);
+  /// Two caches that are written are not keys, or values, of one layer.
+  void targets(OperandRange targets);
   /// Tensors of rows to append have the same leading sizes, and the lists of
   /// the form fit these.
   template <typename Op> void appended(Op op, ValueRange tensors);
@@ -138,11 +141,40 @@ void SizeChecks::tokenRows(Value rows, Value list, Value cache) {
   same(rows, batch(cache), "a row for each sequence (B)");
 }
 
+void SizeChecks::targets(OperandRange targets) {
+  if (targets.size() != 2 || targets[0].getType() != targets[1].getType())
+    return;
+  // The collection and the layer.
+  auto place = [](Value cache) -> std::pair<Value, Value> {
+    Operation *made = getPoolsOp(cache);
+    auto known = [&](auto side) {
+      Value collection = side.getCollection();
+      return std::pair(made ? made->getResult(0) : collection,
+                       Value(side.getLayer()));
+    };
+    if (auto keys = cache.getDefiningOp<GetKeyCacheOp>())
+      return known(keys);
+    if (auto values = cache.getDefiningOp<GetValueCacheOp>())
+      return known(values);
+    return {};
+  };
+  auto [collection, layer] = place(targets[0]);
+  auto [other, otherLayer] = place(targets[1]);
+  if (collection && collection == other)
+    require(layer, Predicate::ne, otherLayer, "targets of two layers");
+}
+
 template <typename Op> void SizeChecks::appended(Op op, ValueRange tensors) {
+  targets(op.getTargets());
   Value first = tensors.front();
   for (Value tensor : tensors.drop_front())
     sameRowsAs("each source", tensor, "the first", first, op.getLeadingRank());
   Value count = size(first);
+  if (Value memref = op.getWorkspace())
+    require(LastRows(host, AppendedRows::of(op)).entries(), Predicate::ule,
+            size(memref),
+            "a 'workspace' of an entry for each slot of the pools that rows go "
+            "to");
   OperandRange rows = op.getRows();
   switch (op.getForm()) {
   case RowForm::ragged:
