@@ -17,6 +17,7 @@ import dataclasses
 import os
 import pathlib
 import sys
+from functools import partial
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -34,7 +35,7 @@ except ImportError:
 import golden_folder
 from case_folder import is_case, read_case
 from compaction import check_compaction
-from comparison import compare, compare_sparse, sparse_pages
+from comparison import compare, compare_sparse, sparse_pages, written_nans
 from programs import run_case
 from runner import Runner
 from verdicts import Differs, Malformed, RunFailed, Unsupported
@@ -58,7 +59,10 @@ def check_case(case, run):
         if name not in results:
             raise Unsupported(f"output '{name}' of {case.op}")
         compare(name, results[name], expected.array, expected.dtype,
-                expected.compare, _pitch(case, name))
+                expected.compare, _pitch(case, name),
+                nans=(partial(written_nans, case, name)
+                      if name in ("blocks", "scales") and name in case.inputs
+                      else None))
     if case.sparse_bytes and "blocks" in results:
         _check_sparse(case, results["blocks"])
 

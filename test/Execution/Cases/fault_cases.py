@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 
 import gather_cases
+import grid_cases
 import indexer_cases
 import number_cases
 import rotary_cases
@@ -229,6 +230,72 @@ def pages(rng):
         yield b.case(f"copy_circle_{name}", "copy_pages", layers=None)
 
 
+def _repeated_rows(b, form, count):
+    """Rows of which several go to one slot; their shape."""
+    if form == "slots":
+        for name, blocks in [("slots", b.nb)] + [("scale_slots", b.nbs)] * b.own:
+            b.set(name, b.rng.integers(-1, min(9, blocks * b.layout.P + 1), count),
+                  "i64")
+        return (count,)
+    # Two sequences share a page, of each pool another one.
+    b.set("lookup_table", [[1, 2, 3], [1, 4, 99]], "u32")
+    if b.own:
+        b.set("scales_lookup_table", [[2, 4, 3], [1, 4, 99]], "u32")
+    b.set("cache_lengths", [1, 2], "u32")
+    if form == "positions":
+        b.set("sequences", b.rng.integers(0, 3, count), "i32")
+        b.set("positions", b.rng.integers(0, 9, count), "i32")
+        return (count,)
+    if form == "ragged":
+        b.set("row_offsets", [1, 8, 13], "u32")
+        return (count,)
+    b.set("new_lengths", [7, 5], "u32")
+    return 2, count // 2
+
+
+def repeated(rng):
+    """Of several rows for one slot the last one stands, with its scales."""
+    heads = {"H": 8, "D": 128}
+    kinds = [("small", SCALED | {"L": 2}), ("warps", SCALED | heads | {"g": 128}),
+             ("plain", heads),
+             ("rows", {"dtype": "f8E4M3FN", "scale_dtype": "f32", "g": 128, "H": 1,
+                       "D": 576, "is_mla": True, "placement": "inline", "rope": 64})]
+    forms = ("slots", "positions", "ragged", "padded")
+    for (kind, fields), form, own in itertools.product(kinds, forms, (False, True)):
+        of = layout(**fields)
+        ops = ["append"] * (not of.rope)
+        if of.G:
+            ops += ["append_scales", "quantize_append"]
+        ops += ["rope_quantize_append"] * (kind != "warps")
+        if own and (not of.has_scales_pool or kind == "warps"):
+            continue
+        for op in ops:
+            b = CaseBuilder(rng, of, 5, 7, own)
+            b.everything()
+            rows = _repeated_rows(b, form, 40)
+            args = {"c": 0, "l": of.L - 1, "form": form}
+            if op == "append":
+                _codes(b, rows)
+            elif op == "append_scales":
+                b.set("x_scales", random_scales(rng, (*rows, of.H, of.G),
+                                                of.scale_dtype), of.scale_dtype)
+                if "scale_slots" in b.inputs:
+                    b.inputs["slots"] = b.inputs.pop("scale_slots")
+            else:
+                b.set("x", rng.integers(-15, 16, (*rows, of.H, of.D)), "f32")
+                if of.G:
+                    args["quant"] = RULE
+            if op == "rope_quantize_append":
+                # Some turn by positions that the tables do not have: they do not
+                # count.
+                grid_cases.add_rotation(rng, b, args, ("half", 0, 4), None, "f32",
+                                        rows)
+            if kind != "rows":
+                grid_cases.add_other_side(rng, b)
+            name = f"repeated_{kind}_{form}_{'own' if own else 'shared'}_{op}"
+            yield b.case(name, op, **args)
+
+
 def shapes(rng):
     """Rows and granules that no vector fits."""
     for D, g, H in ((46, 16, 1), (96, 64, 1), (40, 12, 3), (1, 1, 1), (7, 3, 5)):
@@ -404,7 +471,7 @@ GROUPS = (padded_batch, tables, neighbours, pages, compactions, conversions, sha
           launches, placements, number_cases.number_cases, sparse_cases.sparse_cases,
           rotary_cases.rotary_cases, gather_cases.gather_cases,
           rotary_cases.rotary_append_cases, indexer_cases.remap_cases,
-          indexer_cases.indexer_cases)
+          indexer_cases.indexer_cases, repeated)
 
 
 def fault_cases(seed=0):

@@ -52,6 +52,8 @@ def mend(point):
         return None
     if point["dtype"] in ("f32", "bf16", "f16"):
         point["scale_dtype"] = None
+    if point["op"] == "append_scales" and not point["scale_dtype"]:
+        return None
     if point["placement"] == "pool" or not point["scale_dtype"] or (
             point["D"] <= point["rope"]):
         point["rope"] = 0
@@ -75,7 +77,7 @@ def mend(point):
         point["global_scale"] = 1.0
     if point["op"] not in QUANTISING or not point["scale_dtype"]:
         point |= {"contract": "", "floor": None, "apply": ""}
-    if point["op"] not in ("append", *QUANTISING):
+    if point["op"] not in ("append", "append_scales", *QUANTISING):
         point["form"] = ""
     if point["op"] not in ("gather", *QUANTISING) and (
             point["op"] != "append" or point["scale_dtype"]):
@@ -190,6 +192,14 @@ def _append(rng, builder, point, size):
     args = {"c": int(rng.integers(layout.KD)), "l": int(rng.integers(layout.L)),
             "form": point["form"]}
     shape = (*rows, layout.H, layout.D)
+    if point["op"] == "append_scales":
+        builder.set("x_scales", random_scales(rng, (*rows, layout.H, layout.G),
+                                              layout.scale_dtype), layout.scale_dtype)
+        if "scale_slots" in builder.inputs:
+            builder.set("slots", builder.inputs.pop("scale_slots"),
+                        builder.dtypes.pop("scale_slots"))
+        add_other_side(rng, builder)
+        return args
     if point["op"] == "append":
         # Without scales other floats are converted.
         dtype = point["wide"] or layout.dtype
@@ -343,7 +353,7 @@ def _convert(rng, builder, point, size):
     return {"to": to}
 
 
-MAKERS = {"append": _append, "quantize_append": _append,
+MAKERS = {"append": _append, "append_scales": _append, "quantize_append": _append,
           "rope_quantize_append": _append, "gather": _gather,
           "copy_pages": _pages, "clear_pages": _pages, "move_tokens": _tokens,
           "compact": _compact, "convert_layout": _convert}

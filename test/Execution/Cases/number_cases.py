@@ -42,7 +42,8 @@ def ends(dtype):
     numbers = np.concatenate([
         middle, np.nextafter(middle, np.float32(np.inf)),
         np.nextafter(middle, np.float32(0)),
-        np.array([7e4, 3.3e38, np.finfo(np.float32).max, np.inf, 0], np.float32)])
+        np.array([7e4, 3.3e38, np.finfo(np.float32).max, np.inf, 0, np.nan],
+                 np.float32)])
     return np.concatenate([numbers, -numbers])
 
 
@@ -79,6 +80,9 @@ def number_cases(rng):
     for dtype in ("f16", "bf16"):
         yield _append(rng, f"ends_{dtype}_from_f32", dtype, ends(dtype), "f32",
                       "converted once, to infinity where it is too large")
+    for wide in ("bf16", "f16"):
+        yield _append(rng, f"ends_f32_from_{wide}", "f32", ends(wide), wide,
+                      "converted exactly")
 
     # All codes are read, to each type; poison lies beside.
     for dtype in ("f8E4M3FN", "f8E5M2", "i8", "f4E2M1FN"):
@@ -154,9 +158,17 @@ def number_cases(rng):
                     yield _quantize(
                         rng, f"large_{dtype}_{contract}_{scale_dtype}_{of}", large,
                         layout, {"contract": contract, "apply": apply})
+    # Beside the codes a tail keeps them, infinities too.
+    tail = np.concatenate([x, x[:, :16]], axis=1)
+    for rope_dtype in ("bf16", "f16", "f32"):
+        for wide in ("bf16", "f32"):
+            of = _layout("f8E4M3FN", 48, scale_dtype="f32", g=16, rope=16,
+                         rope_dtype=rope_dtype, placement="inline")
+            yield _quantize(rng, f"nonfinite_tail_{rope_dtype}_from_{wide}",
+                            tail[:, ::-1], of, {}, wide)
     # A granule of NaN alone.
     x[0, :16] = np.nan
-    for scale_dtype in ("f8E8M0FNU", "f8E4M3FN"):
+    for scale_dtype in ("f8E8M0FNU", "f8E4M3FN", "f32", "bf16", "f16"):
         of = _layout("f8E4M3FN", 32, scale_dtype=scale_dtype, g=16)
         yield _quantize(rng, f"nothing_but_nan_{scale_dtype}", x, of, {})
     for floor_on in ("scale", "amax"):

@@ -238,6 +238,19 @@ class PoolLayout:
                 + (side * self.L + layer) * self.rows * self.scale_row_bytes
                 + row * self.scale_row_bytes + j * self.scale_bytes)
 
+    def places(self, part, *at):
+        """The bytes [..., n] of "codes", "tail" or "scales" at (block, side, layer,
+        slot, head): in the scales pool for the scales of placement `pool`, else
+        among the values."""
+        if part == "codes":
+            return byte_indices(self.value_place(*at), self.code_bytes)
+        if part == "tail":
+            return byte_indices(self.tail_place(*at), self.rope_bytes)
+        starts = self.scale_place(*(np.asarray(i)[..., None] for i in at),
+                                  np.arange(self.G))
+        places = byte_indices(starts, self.scale_bytes)
+        return places.reshape(*places.shape[:-2], self.scale_row_bytes)
+
     def derived(self):
         """The field `derived` of case.json."""
         pool = self.placement == "pool"

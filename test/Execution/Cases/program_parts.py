@@ -125,16 +125,25 @@ def output_of(text, case, name, lead, inner, dtype):
                  is_output=True)
 
 
-def part_of(text, name, array, sizes, dtype, is_output):
-    """The first `sizes` of an argument; its text and type."""
-    whole = array.shape
+def part_of(text, name, array, sizes, dtype, is_output, first=None,
+            is_dynamic=False):
+    """`sizes` of an argument from `first` (by default 0) on; its text and type,
+    whose strides and offset may be dynamic."""
+    whole, first = array.shape, first or [0] * len(sizes)
     text.argument(name, array, dtype, is_output)
     listed = lambda numbers: ", ".join(map(str, numbers))
     strides = [math.prod(whole[i + 1:]) for i in range(len(whole))]
     element = ELEMENT_TYPES[dtype].mlir
     shape = "x".join(map(str, sizes))
-    part = f"memref<{shape}x{element}, strided<[{listed(strides)}]>>"
-    text.line(f"%{name}_part = memref.subview %{name}[{listed([0] * len(sizes))}] "
+    offset = sum(at * stride for at, stride in zip(first, strides))
+    part = (f"memref<{shape}x{element}, strided<[{listed(strides)}]"
+            f"{f', offset: {offset}' if offset else ''}>>")
+    text.line(f"%{name}_part = memref.subview %{name}[{listed(first)}] "
               f"[{listed(sizes)}] [{listed([1] * len(sizes))}] : "
               f"{text.types[name]} to {part}")
-    return f"%{name}_part : {part}"
+    if not is_dynamic:
+        return f"%{name}_part : {part}"
+    unknown = listed(["?"] * (len(sizes) - 1) + [1])
+    any_ = f"memref<{shape}x{element}, strided<[{unknown}], offset: ?>>"
+    text.line(f"%{name}_any_part = memref.cast %{name}_part : {part} to {any_}")
+    return f"%{name}_any_part : {any_}"

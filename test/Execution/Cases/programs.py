@@ -7,10 +7,11 @@ import numpy as np
 from attention_programs import (agreed, attention, indexer_topk, mla_decode,
                                 remap_indices)
 from case_folder import argument, need
+from destinations import destinations, share_slots
 from element_types import decode
 from pool_layout import PoolLayout
 from program_parts import (WIDE, cache_of, collection_of, global_scale, has_own_ids,
-                           input_of, listed, output_of, page_pools)
+                           input_of, listed, output_of, page_pools, part_of)
 from program_text import ProgramText, layout_text, number_text, padded_with_poison
 from verdicts import Differs, Malformed, Unsupported
 
@@ -20,10 +21,13 @@ def _rows(text, case):
     form = argument(case, "form", ("ragged", "padded", "slots", "positions"))
     if form == "slots":
         collection = page_pools(text, case)
-        rows = [input_of(text, case, "slots", 1)]
-        if has_own_ids(case):
-            name = "scale_slots" if "scale_slots" in case.inputs else "slots"
-            rows.append(input_of(text, case, name, 1, into="scale_slots"))
+        of_scales = "scale_slots" if "scale_slots" in case.inputs else "slots"
+        if case.op == "append_scales":
+            rows = [input_of(text, case, of_scales, 1)]
+        else:
+            rows = [input_of(text, case, "slots", 1)]
+            if has_own_ids(case):
+                rows.append(input_of(text, case, of_scales, 1, into="scale_slots"))
     elif form == "positions":
         collection = collection_of(text, case)
         rows = [input_of(text, case, name, 1) for name in ("sequences", "positions")]
@@ -41,23 +45,60 @@ def _rows(text, case):
     return collection, f"{form}({', '.join(names)} : {', '.join(types)})"
 
 
+def _workspace(text, case):
+    """Where rows share slots what finds the last of each; nothing where they do
+    not, which is the form without a cost."""
+    nb, nbs, P = case.nb, case.nbs, case.layout.P
+    values, scales = destinations(case.layout, nb, nbs, case.args["form"], case.inputs)
+    if case.op == "append_scales":
+        entries, rows = nbs * P, [scales]
+    elif has_own_ids(case) and (case.op != "append" or "x_scales" in case.inputs):
+        entries, rows = (nb + nbs) * P, [values, scales]
+    else:
+        entries, rows = nb * P, [values]
+    if not any(map(share_slots, rows)):
+        return ""
+    text.argument("workspace", padded_with_poison([entries], "i32"), "i32",
+                  static_dims=0)
+    return f" workspace({text.typed('workspace')})"
+
+
 def _leading(case):
     return 2 if case.args.get("form") == "padded" else 1
 
 
+def _source(text, case, name):
+    """Rows to append: as they are or, where the case says `x_pad`, at the end of a
+    larger tensor, which has so many rows, heads and elements more."""
+    pad = case.args.get("x_pad")
+    if pad is None:
+        return input_of(text, case, name, _leading(case))
+    array, = need(case, name)
+    more = [0] * (array.ndim - 3) + [int(size) for size in pad]
+    whole = padded_with_poison([a + b for a, b in zip(array.shape, more)],
+                               case.dtypes[name])
+    first = [*more[:-1], 0]
+    whole[tuple(slice(start, start + size)
+                for start, size in zip(first, array.shape))] = array
+    return part_of(text, name, whole, array.shape, case.dtypes[name],
+                   is_output=False, first=first,
+                   is_dynamic=bool(case.args.get("x_dynamic")))
+
+
 def _inputs_of_sides(text, case, name):
-    names = [name] + ([f"{name}_other"] if "x_other" in case.inputs else [])
-    return listed([input_of(text, case, name, _leading(case)) for name in names])
+    other = f"{name}_other"
+    names = [name] + ([other] if other in case.inputs else [])
+    return listed([_source(text, case, name) for name in names])
 
 
-def _sides(text, case, collection):
+def _sides(text, case, collection, sources="sources", rows="x"):
     """Sources and targets: rows of one side and, where the case has some, of the
     other one too."""
     targets = [" : ".join(cache_of(text, case, collection))]
-    if "x_other" in case.inputs:
+    if f"{rows}_other" in case.inputs:
         other = dataclasses.replace(case, args=case.args | {"c": 1 - case.args["c"]})
         targets.append(" : ".join(cache_of(text, other, collection, "other")))
-    return (f"sources({_inputs_of_sides(text, case, 'x')}) "
+    return (f"{sources}({_inputs_of_sides(text, case, rows)}) "
             f"into({listed(targets)})")
 
 
@@ -67,7 +108,19 @@ def append(case):
     scales = ""
     if "x_scales" in case.inputs:
         scales = f" scales({_inputs_of_sides(text, case, 'x_scales')})"
-    text.line(f"kvcache.append skip {_sides(text, case, collection)} {rows}{scales}")
+    text.line(f"kvcache.append skip {_sides(text, case, collection)} {rows}{scales}"
+              f"{_workspace(text, case)}")
+    return text
+
+
+def append_scales(case):
+    text = ProgramText()
+    if not case.layout.G:
+        raise Malformed("append_scales needs a layout with scales")
+    collection, rows = _rows(text, case)
+    text.line(f"kvcache.append_scales skip "
+              f"{_sides(text, case, collection, 'scales', 'x_scales')} {rows}"
+              f"{_workspace(text, case)}")
     return text
 
 
@@ -85,7 +138,8 @@ def quantize_append(case):
     text = ProgramText()
     collection, rows = _rows(text, case)
     text.line(f"kvcache.quantize_append skip {_sides(text, case, collection)} "
-              f"{rows}{_quantization(case)}{global_scale(text, case)}")
+              f"{rows}{_quantization(case)}{global_scale(text, case)}"
+              f"{_workspace(text, case)}")
     return text
 
 
@@ -120,7 +174,7 @@ def rope_quantize_append(case):
         line += _norm(argument(case, "norm"))
     if case.layout.G:
         line += _quantization(case) + global_scale(text, case)
-    text.line(line)
+    text.line(line + _workspace(text, case))
     return text
 
 
@@ -258,6 +312,7 @@ def convert_layout(case):
 
 PROGRAMS = {
     "append": append,
+    "append_scales": append_scales,
     "quantize_append": quantize_append,
     "rope_quantize_append": rope_quantize_append,
     "rope": rope,

@@ -111,6 +111,17 @@ def _vary_lists(rng, case):
     return case
 
 
+def _repeat_rows(rng, builder):
+    """Rows of which several go to one slot, of values and of scales others."""
+    inputs = builder.inputs
+    for names in (("slots",), ("scale_slots",), ("sequences", "positions")):
+        if names[0] in inputs and len(inputs[names[0]]):
+            count = len(inputs[names[0]])
+            chosen = rng.integers(0, count, count)
+            for name in names:
+                inputs[name] = inputs[name][chosen]
+
+
 def random_cases(count, seed, room, ops=None):
     """Yields `count` cases whose pools of two blocks stay within `room` bytes."""
     rng = np.random.default_rng(seed)
@@ -119,10 +130,11 @@ def random_cases(count, seed, room, ops=None):
     number = 0
     while number < count:
         op, layout = ops[number % len(ops)], _layout(rng, pick, room)
-        if (op == "append" and layout.rope or op == "quantize_append" and not layout.G
+        if (op == "append" and layout.rope or not layout.G and op in (
+                "quantize_append", "append_scales")
                 or op == "rope_quantize_append" and layout.D < 2):
             continue
-        appends = op in ("append", *grid_cases.QUANTISING)
+        appends = op in ("append", "append_scales", *grid_cases.QUANTISING)
         point = {"op": op, "contract": pick("arbitrary", "power_of_two"),
                  "form": (pick("ragged", "padded", "slots", "positions")
                           if appends else ""),
@@ -147,6 +159,12 @@ def random_cases(count, seed, room, ops=None):
             _vary_lists(rng, builder)
             if op == "gather" and pick(False, True):
                 args["pad"] = [pick(0, 1, 3), pick(0, 1), pick(0, 1, 2, 8)]
+            if appends and pick(False, True, True):
+                _repeat_rows(rng, builder)
+            if appends and pick(False, True):
+                # A slice of a larger tensor.
+                args |= {"x_pad": [pick(0, 1, 3), pick(0, 1, 5), pick(0, 1, 2, 8)],
+                         "x_dynamic": pick(False, True)}
         name = (f"random{number:03}_{op}_{point['form']}_{layout.dtype}_"
                 f"{layout.scale_dtype}_{layout.placement}_{layout.order}")
         yield builder.case(name, op, f"random layout; seed {seed}", **args)

@@ -7,8 +7,10 @@ from pool_layout.
 """
 import numpy as np
 
+from destinations import (NOWHERE, destinations, from_slot, resolve, rows_of,
+                          tokens_of)
 from element_types import ELEMENT_TYPES, decode
-from pool_layout import byte_indices, ceildiv
+from pool_layout import ceildiv
 from reference_attention import attention, mla_decode
 from reference_numbers import quantise, read, write
 from verdicts import Unsupported
@@ -28,18 +30,9 @@ class Pools:
         """The pool, and the bytes [n, H, bytes] of a part of each row."""
         layout = self.layout
         block, slot = (rows[:, i, None] for i in (0, 1))
-        at = (block, side, layer, slot, np.arange(layout.H))
-        if part == "codes":
-            return self.blocks, byte_indices(layout.value_place(*at),
-                                             layout.code_bytes)
-        if part == "tail":
-            return self.blocks, byte_indices(layout.tail_place(*at),
-                                             layout.rope_bytes)
-        j = np.arange(layout.G)
-        starts = layout.scale_place(*(np.asarray(i)[..., None] for i in at), j)
-        places = byte_indices(starts, layout.scale_bytes)
-        pool = self.scales if layout.has_scales_pool else self.blocks
-        return pool, places.reshape(*places.shape[:-2], layout.scale_row_bytes)
+        places = layout.places(part, block, side, layer, slot, np.arange(layout.H))
+        apart = part == "scales" and layout.has_scales_pool
+        return self.scales if apart else self.blocks, places
 
     def get(self, part, rows, side, layer):
         pool, places = self._places(part, rows, side, layer)
@@ -65,60 +58,6 @@ class Pools:
             {"scales": self.scales} if self.scales is not None else {})
 
 
-NOWHERE = (-1, -1)
-
-
-def resolve(table, nb, P, sequence, position):
-    """The (block, slot) of a token; NOWHERE where it has none."""
-    page = position // P
-    if not (0 <= sequence < table.shape[0] and 0 <= page < table.shape[1]):
-        return NOWHERE
-    block = int(table[sequence, page])
-    return (block, position % P) if block < nb else NOWHERE
-
-
-def from_slot(slot, nb, P):
-    return (slot // P, slot % P) if 0 <= slot < nb * P else NOWHERE
-
-
-def rows_of(pairs):
-    return np.array(pairs, np.int64).reshape(-1, 2)
-
-
-def tokens_of(form, inputs):
-    """(row of x, sequence, position) of each row that belongs to a sequence."""
-    lengths = inputs["cache_lengths"]
-    if form == "positions":
-        return [(r, int(s), int(p)) for r, (s, p) in
-                enumerate(zip(inputs["sequences"], inputs["positions"]))]
-    if form == "padded":
-        width = inputs["x"].shape[1]
-        return [(b * width + i, b, int(lengths[b]) + i)
-                for b, new in enumerate(inputs["new_lengths"])
-                for i in range(min(int(new), width))]
-    offsets = inputs["row_offsets"]
-    return [(r, b, int(lengths[b]) + r - int(offsets[b]))
-            for b in range(len(offsets) - 1)
-            for r in range(int(offsets[b]), int(offsets[b + 1]))]
-
-
-def destinations(layout, nb, nbs, form, inputs):
-    """For the value and the scales pool: where each row of x goes."""
-    count = int(np.prod(inputs["x"].shape[:2 if form == "padded" else 1]))
-    if form == "slots":
-        slots = inputs["slots"]
-        scale_slots = inputs.get("scale_slots", slots)
-        return (rows_of([from_slot(int(s), nb, layout.P) for s in slots]),
-                rows_of([from_slot(int(s), nbs, layout.P) for s in scale_slots]))
-    table = inputs["lookup_table"]
-    scales_table = inputs.get("scales_lookup_table", table)
-    values, scales = (np.full((count, 2), -1, np.int64) for _ in range(2))
-    for row, sequence, position in tokens_of(form, inputs):
-        values[row] = resolve(table, nb, layout.P, sequence, position)
-        scales[row] = resolve(scales_table, nbs, layout.P, sequence, position)
-    return values, scales
-
-
 def _as_bytes(array, rows, heads):
     last = array.shape[-1] * array.itemsize
     return np.ascontiguousarray(array).view(np.uint8).reshape(rows, heads, last)
@@ -131,7 +70,7 @@ def _store(pools, args, inputs, codes, tail, scales, keep=True):
         np.where(np.reshape(keep, (-1, 1)), rows, -1) for rows in destinations(
             layout, pools.nb, pools.nbs, args["form"], inputs))
     where = args["c"], args["l"]
-    if layout.code_bytes:
+    if codes is not None and layout.code_bytes:
         pools.put("codes", to, *where, _as_bytes(codes, len(to), layout.H))
     if tail is not None:
         pools.put("tail", to, *where, _as_bytes(tail, len(to), layout.H))
@@ -151,6 +90,10 @@ def append(pools, args, inputs, dtypes):
     elif dtypes["x"] != layout.dtype:
         x = write(read(x, dtypes["x"]), layout.dtype)
     return _store(pools, args, inputs, x, tail, inputs.get("x_scales"))
+
+
+def append_scales(pools, args, inputs, dtypes):
+    return _store(pools, args, inputs, None, None, inputs["x_scales"])
 
 
 def quantize_append(pools, args, inputs, dtypes):
@@ -487,8 +430,8 @@ def rms_norm(args, inputs, dtypes):
 
 
 WITH_POOLS = {f.__name__: f for f in
-              (append, quantize_append, rope_quantize_append, gather, copy_pages, move_tokens,
-               clear_pages, compact, convert_layout, attention, mla_decode,
+              (append, append_scales, quantize_append, rope_quantize_append, gather,
+               copy_pages, move_tokens, clear_pages, compact, convert_layout, attention, mla_decode,
                indexer_topk)}
 WITHOUT_POOLS = {f.__name__: f for f in (rope, rms_norm)}
 # These take a layout and the numbers of blocks instead of pools.
@@ -507,7 +450,7 @@ def run(op, layout, nb, nbs, args, inputs, dtypes):
         return OF_TABLES[op](layout, nb, nbs, args, inputs, dtypes)
     pools = Pools(layout, nb, nbs, inputs["blocks"], inputs.get("scales"))
     outputs = WITH_POOLS[op](pools, args, inputs, dtypes)
-    if "x_other" not in inputs:
+    if "x_other" not in inputs and "x_scales_other" not in inputs:
         return outputs
     others = {name.removesuffix("_other"): array for name, array in inputs.items()
               if name.endswith("_other")}

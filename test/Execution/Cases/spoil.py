@@ -77,6 +77,9 @@ expected("wrong_swapped_scales", "scales", swap)
 expected("wrong_code", "blocks", add_one(np.flatnonzero(
     np.load(case / "in_blocks.npy") != np.load(case / "out_blocks.npy"))[0]))
 expected("wrong_poison", "blocks", add_one(0))
+# Another NaN than the one that nobody has overwritten.
+expected("wrong_scales_poison", "scales", add_one(
+    4 * np.flatnonzero(~changed & (scales == 0xFFFFFFFF))[0] + 2))
 expected("wrong_padding", "blocks", add_one(pitch - 1))
 expected("wrong_scales_padding", "scales", add_one(-1))
 
