@@ -102,7 +102,9 @@ class Record:
                                         f"to {limit['most']}, got {got}")
             if step["kind"] == "requirement":
                 if not evaluate(step["condition"], names):
-                    raise ArgumentError(step["message"])
+                    got = " and ".join(str(evaluate(formula, names))
+                                       for formula in step.get("compared", ()))
+                    raise ArgumentError(step["message"] + (f", got {got}" if got else ""))
                 continue
             result.append(self._launch(step, names))
         return result

@@ -111,6 +111,42 @@ static Notation getNotation(ExprKind kind) {
   }
 }
 
+std::pair<const Expr *, const Expr *>
+kvcache::getCompared(const Expr *condition) {
+  ArrayRef<const Expr *> operands = condition->operands;
+  switch (condition->kind) {
+  case ExprKind::Equal:
+    if (operands[1]->isConstant(0)) {
+      const Expr *inner = operands[0];
+      switch (inner->kind) {
+      // The contrary of a comparison is that it is 0; a multiple leaves
+      // nothing.
+      case ExprKind::Equal:
+      case ExprKind::Less:
+      case ExprKind::LessEqual:
+      case ExprKind::UnsignedLess:
+      case ExprKind::TruncMod:
+      case ExprKind::UnsignedMod:
+        return {inner->operands[0], inner->operands[1]};
+      default:
+        break;
+      }
+    }
+    return {operands[0], operands[1]};
+  case ExprKind::Less:
+  case ExprKind::LessEqual:
+  case ExprKind::UnsignedLess:
+    return {operands[0], operands[1]};
+  case ExprKind::Or:
+    for (const Expr *operand : llvm::reverse(operands))
+      if (auto compared = getCompared(operand); compared.first)
+        return compared;
+    return {};
+  default:
+    return {};
+  }
+}
+
 FormulaWriter::FormulaWriter(const LaunchRecord &record) : record(record) {
   std::vector<const Expr *> roots = getRoots(record);
   llvm::DenseMap<const Expr *, unsigned> uses;

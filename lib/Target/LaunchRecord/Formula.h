@@ -20,6 +20,11 @@ std::vector<const Expr *> getRoots(const LaunchRecord &record);
 /// Those of one step, but for its guards.
 std::vector<const Expr *> getRoots(const LaunchStep &step);
 
+/// The operands of the comparison, or of the remainder that should be 0, by
+/// which `condition` does not hold where it is 0: of the last one of several of
+/// which one would do. Null where there is none.
+std::pair<const Expr *, const Expr *> getCompared(const Expr *condition);
+
 /// Writes expressions in the notation of docs/launch-record.md, which is also
 /// Python's. Long ones that are used more than once have a name.
 class FormulaWriter {

@@ -212,25 +212,17 @@ void HeaderWriter::writeStep(const LaunchStep &step, unsigned launch) {
   std::string pad(indent, ' ');
   writeFaults(getRoots(step), indent);
   if (step.condition) {
-    // Of a comparison, and of its contrary, both numbers.
-    const Expr *compared = step.condition;
-    if (compared->kind == ExprKind::Equal &&
-        compared->operands[0]->kind == ExprKind::Equal &&
-        compared->operands[1]->isConstant(0))
-      compared = compared->operands[0];
-    bool isComparison = compared->kind == ExprKind::Equal ||
-                        compared->kind == ExprKind::Less ||
-                        compared->kind == ExprKind::LessEqual;
-    StringRef numbers = isComparison ? ", got %lld and %lld" : "";
+    auto [compared, with] = getCompared(step.condition);
+    StringRef numbers = compared ? ", got %lld and %lld" : "";
     os << pad << "if (!(" << use(step.condition) << "))\n"
        << pad << "  return kvcache_launch_fail(KVCACHE_LAUNCH_REQUIREMENT"
        << tail << ",\n"
        << pad << "      \"%s: %s; required: %s" << numbers << "\", "
        << quoteC(id) << ", " << quoteC(step.message) << ", "
        << quoteC(formulas.describe(step.condition));
-    if (isComparison)
-      os << formatv(", (long long){0}, (long long){1}",
-                    use(compared->operands[0]), use(compared->operands[1]));
+    if (compared)
+      os << formatv(", (long long){0}, (long long){1}", use(compared),
+                    use(with));
     os << ");\n";
   } else {
     const RecordedKernel &kernel = record.kernels[step.kernel];

@@ -123,6 +123,8 @@ std::string kvcache::writeRecordJSON(const LaunchRecord &record,
       object["kind"] = "requirement";
       object["condition"] = formulas.write(step.condition);
       object["message"] = json::fixUTF8(step.message);
+      if (auto [compared, with] = getCompared(step.condition); compared)
+        object["compared"] = toFormulas(formulas, {compared, with});
       steps.push_back(std::move(object));
       continue;
     }

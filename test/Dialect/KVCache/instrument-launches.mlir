@@ -9,10 +9,10 @@
                       scales = <f32, granularity = 16>>
 
 // CHECK-LABEL: func @given
-// CHECK-DAG: cf.assert %{{.*}}, "'gpu.launch' op expected a page pitch of 'values' of at least a page, in bytes"
-// CHECK-DAG: cf.assert %{{.*}}, "'gpu.launch' op expected a page pitch of 'values' that is a multiple of 64 bytes"
-// CHECK-DAG: cf.assert %{{.*}}, "'gpu.launch' op expected a page pitch of 'scales' of at least a page, in bytes"
-// CHECK-DAG: cf.assert %{{.*}}, "'gpu.launch' op expected as many scales blocks (NBs) as value blocks (NB) where both share a table"
+// CHECK-DAG: cf.assert %{{.*}}, "{{[^ ]*}}:{{[0-9]+:[0-9]+}}: 'gpu.launch' op expected a page pitch of 'values' of at least a page, in bytes"
+// CHECK-DAG: cf.assert %{{.*}}, "{{[^ ]*}}:{{[0-9]+:[0-9]+}}: 'gpu.launch' op expected a page pitch of 'values' that is a multiple of 64 bytes"
+// CHECK-DAG: cf.assert %{{.*}}, "{{[^ ]*}}:{{[0-9]+:[0-9]+}}: 'gpu.launch' op expected a page pitch of 'scales' of at least a page, in bytes"
+// CHECK-DAG: cf.assert %{{.*}}, "{{[^ ]*}}:{{[0-9]+:[0-9]+}}: 'gpu.launch' op expected as many scales blocks (NBs) as value blocks (NB) where both share a table"
 // CHECK: gpu.launch blocks
 // RECORD-DAG: 'gpu.launch' op expected a page pitch of 'values' of at least a page, in bytes
 // RECORD-DAG: 'gpu.launch' op expected a page pitch of 'scales' that is a multiple of 16 bytes

@@ -7,6 +7,7 @@ from util import raises
 
 import kvcache
 from kvcache.formulas import evaluate
+from kvcache.record import Record
 
 X = types.SimpleNamespace(data=4096, size=(3, 5), stride=(5, 1))
 NAMES = dict(x=X, n=7, m=-7, list=[4, 5, 6], zero=0)
@@ -36,3 +37,12 @@ def test_nothing_else_is_evaluated():
                  "1 + " * 100_000 + "1"):
         with raises(kvcache.LaunchError, "^formula .* of a launch record: "):
             evaluate(text, NAMES)
+
+
+def test_requirements_say_their_numbers():
+    step = {"kind": "requirement", "guards": [], "limits": [], "message": "expected few rows",
+            "condition": "n <= 3", "compared": ["n", "3"]}
+    record = Record({"version": 1, "arguments": [], "values": [], "steps": [step]})
+    assert record.launches({"n": 3}) == []
+    with raises(kvcache.ArgumentError, "^expected few rows, got 7 and 3$"):
+        record.launches({"n": 7})

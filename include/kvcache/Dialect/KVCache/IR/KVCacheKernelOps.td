@@ -78,8 +78,9 @@ def KVCache_AppendOp : KVCache_AppendOpBase<"append"> {
     stands, in the values' pool and in the scales', and the others are not
     written. It takes an `i32` for each slot (`NB * P`) of the pool of values and,
     where scales that are written have block ids of their own, for each of theirs
-    (`NBs * P`), for each collection that targets are of; what it holds before
-    does not matter. It costs two launches, whose time grows with the rows.
+    (`NBs * P`), for each collection that targets are of (caches that are arguments
+    count as of two); what it holds before does not matter. It costs two launches,
+    whose time grows with the rows.
 
     Without one, that no two rows have one destination is a promise, which spares
     that. Where it is broken `kvcache-instrument` refuses the operation, before

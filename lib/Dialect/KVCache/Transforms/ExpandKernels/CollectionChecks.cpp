@@ -36,7 +36,8 @@ private:
   }
   void require(Value holds, const Twine &what, ValueRange numbers) {
     std::string text = (reportedName(op) + " expected " + what).str();
-    emitAssert(host, holds, text, text, numbers);
+    emitAssert(host, holds, locationText(op->getLoc()) + ": " + text, text,
+               numbers);
   }
   void checkPitch(Value operand, Pool pool, Value layers, Value blocks);
 

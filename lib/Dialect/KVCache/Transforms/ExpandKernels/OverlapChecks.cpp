@@ -178,7 +178,7 @@ void OverlapChecks::requireApart(const Footprint &written,
                                  alternate(other, written, stride)));
   std::string text = reportedName(op) + " expected " + written.name +
                      ", which is written, to lie apart from " + other.name;
-  emitAssert(host, holds, text,
+  emitAssert(host, holds, locationText(op->getLoc()) + ": " + text,
              escapeFormat(text) + ", got bytes %llu to %llu and %llu to %llu",
              [&]() -> SmallVector<Value> {
                return {written.begin, written.end, other.begin, other.end};

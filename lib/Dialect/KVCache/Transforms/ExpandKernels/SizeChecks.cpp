@@ -112,7 +112,8 @@ void SizeChecks::require(Value a, Predicate predicate, Value b,
                          const Twine &what) {
   Value holds = host.createOrFold<arith::CmpIOp>(predicate, a, b);
   std::string text = (reportedName(op) + " expected " + what).str();
-  emitAssert(host, holds, text, text, {a, b});
+  emitAssert(host, holds, locationText(op->getLoc()) + ": " + text, text,
+             {a, b});
 }
 
 void SizeChecks::sameRowsAs(const Twine &name, Value tensor,
