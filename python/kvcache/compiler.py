@@ -138,10 +138,11 @@ class Kernel:
         if tool is None and not count:
             runtime.run(self.modules, launches, memory)
             return
-        for one in ("all" if tool is None else tool).split(","):
-            if one.strip() not in _TOOLS:
-                raise ArgumentError(f"expected tools of {', '.join(_TOOLS)}, got {one.strip()!r}")
-        device = runtime.Simulator(KVCACHE_SIM_TOOL="none" if tool is None else tool,
+        tools = [one.strip() for one in ("none" if tool is None else tool).split(",")]
+        for one in tools if tool is not None else ():
+            if one not in _TOOLS:
+                raise ArgumentError(f"expected tools of {', '.join(_TOOLS)}, got {one!r}")
+        device = runtime.Simulator(KVCACHE_SIM_TOOL=",".join(tools),
                                    KVCACHE_SIM_COUNT="1" if count else "0")
         try:
             try:
@@ -304,16 +305,6 @@ def _compile(program, chip: str, settings: dict, dump) -> dict[str, bytes]:
     from ._mlir_libs import _kvcacheCompiler
 
     with ir.Context(load_on_create_dialects=[]) as context, contextlib.ExitStack() as stack:
-        said: list[Diagnostic] = []
-
-        def listen(diagnostic) -> bool:
-            said.append(_diagnostic(diagnostic))
-            return True
-
-        stack.callback(context.attach_diagnostic_handler(listen).detach)
-        module = _kvcacheCompiler.parse(program.text, f"<{program.name}>", context)
-        if module is None:
-            raise CompileError(said)
         folders = {}
         if dump:
             context.enable_multithreading(False)  # What printing asks for.
@@ -321,9 +312,11 @@ def _compile(program, chip: str, settings: dict, dump) -> dict[str, bytes]:
             folders = dict(dump=str(dump),
                            output=stack.enter_context(tempfile.TemporaryDirectory()))
         with shutdown.deferred():
-            files = _kvcacheCompiler.compile(module, chip, **settings, **folders)
+            files, said = _kvcacheCompiler.compile(program.text, f"<{program.name}>", context,
+                                                   chip, **settings, **folders)
         if files is None:
-            raise CompileError([d for d in said if d.severity == "error"] or said)
+            diagnostics = [_diagnostic(*one) for one in said]
+            raise CompileError([d for d in diagnostics if d.severity == "error"] or diagnostics)
         if dump:
             files = {path.name: path.read_bytes()
                      for path in pathlib.Path(folders["output"]).iterdir()}
@@ -341,14 +334,12 @@ def _make_folder(dump: pathlib.Path) -> None:
                             "KVCACHE_DUMP_IR") from None
 
 
-def _place(location) -> str:
-    text = str(location)
-    text = text[4:-1] if text.startswith("loc(") else text
+def _place(location: str) -> str:
+    text = location[4:-1] if location.startswith("loc(") else location
     return "" if text == "unknown" else text.replace('"', "")
 
 
-def _diagnostic(diagnostic) -> Diagnostic:
-    severity = str(diagnostic.severity).rsplit(".", 1)[-1].lower()
-    return Diagnostic(severity, diagnostic.message, _place(diagnostic.location),
-                      tuple(_diagnostic(note) for note in diagnostic.notes
-                            if not note.message.startswith("see current operation:")))
+def _diagnostic(severity: str, message: str, location: str, notes) -> Diagnostic:
+    return Diagnostic(severity, message, _place(location),
+                      tuple(_diagnostic(*note) for note in notes
+                            if not note[1].startswith("see current operation:")))

@@ -324,11 +324,11 @@ def _copy_of(layout: Layout, blocks: np.ndarray, scales: Optional[np.ndarray] = 
 
 class Pool:
     """The memory of a cache: `blocks` `[NB, sides, L, …]` and, where scales have a
-    pool of their own, `scales`. Raises ArgumentError for arrays of another dtype or
-    shape than the layout's."""
+    pool of their own, `scales`, which stay the same arrays. Raises ArgumentError for
+    arrays of another dtype or shape than the layout's."""
 
     def __init__(self, layout: Layout, blocks: Any, scales: Any = None):
-        self.layout, self.blocks, self.scales = layout, blocks, scales
+        self._layout, self._blocks, self._scales = layout, blocks, scales
         if (scales is not None) != layout.has_scales_pool:
             raise ArgumentError("expected a pool of scales" if scales is None else
                                 "expected no pool of scales; the layout has none of its own")
@@ -362,6 +362,21 @@ class Pool:
         # NumPy's copies are packed, and pages may have padding.
         make = _copy_of if all(isinstance(one, np.ndarray) for one in arrays_) else type(self)
         return make, (self.layout, *arrays_)
+
+    @property
+    def layout(self) -> Layout:
+        """What lies where in the pages."""
+        return self._layout
+
+    @property
+    def blocks(self) -> Any:
+        """The pages of values, as they were given or made."""
+        return self._blocks
+
+    @property
+    def scales(self) -> Any:
+        """The pages of scales; None where they have no pool of their own."""
+        return self._scales
 
     @property
     def num_blocks(self) -> int:

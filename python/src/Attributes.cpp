@@ -23,8 +23,9 @@ static nb::object build(const nb::object &cls, MlirContext context,
 
 static void defineTuning(nb::module_ &m) {
   auto get = mlirKVCacheTuningAttrGetParameters;
-  mlir_attribute_subclass(m, "TuningAttr", mlirAttributeIsAKVCacheTuning,
-                          mlirKVCacheTuningAttrGetTypeID)
+  attributeClass(m, "TuningAttr",
+                 "`#kvcache.tuning`: how a kernel is cut into threads.",
+                 mlirAttributeIsAKVCacheTuning, mlirKVCacheTuningAttrGetTypeID)
       .def_classmethod(
           "get",
           [](const nb::object &cls, int64_t threads, int64_t chunks,
@@ -51,9 +52,10 @@ static void defineTuning(nb::module_ &m) {
 
 static void defineQuantization(nb::module_ &m) {
   auto get = mlirKVCacheQuantizationAttrGetParameters;
-  mlir_attribute_subclass(m, "QuantizationAttr",
-                          mlirAttributeIsAKVCacheQuantization,
-                          mlirKVCacheQuantizationAttrGetTypeID)
+  attributeClass(
+      m, "QuantizationAttr",
+      "`#kvcache.quantization`: how scales and codes are made of numbers.",
+      mlirAttributeIsAKVCacheQuantization, mlirKVCacheQuantizationAttrGetTypeID)
       .def_classmethod(
           "get",
           [](const nb::object &cls, const Member &contract, double floor,
@@ -92,8 +94,10 @@ static void defineQuantization(nb::module_ &m) {
 
 static void defineRotation(nb::module_ &m) {
   auto get = mlirKVCacheRotationAttrGetParameters;
-  mlir_attribute_subclass(m, "RotationAttr", mlirAttributeIsAKVCacheRotation,
-                          mlirKVCacheRotationAttrGetTypeID)
+  attributeClass(
+      m, "RotationAttr",
+      "`#kvcache.rotation`: which elements a rotary embedding turns together.",
+      mlirAttributeIsAKVCacheRotation, mlirKVCacheRotationAttrGetTypeID)
       .def_classmethod(
           "get",
           [](const nb::object &cls, const Member &style, int64_t start,
@@ -118,8 +122,8 @@ static void defineRotation(nb::module_ &m) {
 
 static void defineNorm(nb::module_ &m) {
   auto get = mlirKVCacheNormAttrGetParameters;
-  mlir_attribute_subclass(m, "NormAttr", mlirAttributeIsAKVCacheNorm,
-                          mlirKVCacheNormAttrGetTypeID)
+  attributeClass(m, "NormAttr", "`#kvcache.norm`: an RMS norm of rows.",
+                 mlirAttributeIsAKVCacheNorm, mlirKVCacheNormAttrGetTypeID)
       .def_classmethod(
           "get",
           [](const nb::object &cls, double eps, double weightOffset,

@@ -58,6 +58,25 @@ inline int toSide(const Member &given) {
   return toNumber(given, "side", "Side");
 }
 
+/// A class of attributes, with what is said of it.
+inline mlir::python::nanobind_adaptors::mlir_attribute_subclass
+attributeClass(nb::module_ &m, const char *name, const char *about,
+               bool (*isA)(MlirAttribute), MlirTypeID (*id)()) {
+  mlir::python::nanobind_adaptors::mlir_attribute_subclass result(m, name, isA,
+                                                                  id);
+  result.get_class().attr("__doc__") = about;
+  return result;
+}
+
+/// A class of types, with what is said of it.
+inline mlir::python::nanobind_adaptors::mlir_type_subclass
+typeClass(nb::module_ &m, const char *name, const char *about,
+          bool (*isA)(MlirType), MlirTypeID (*id)()) {
+  mlir::python::nanobind_adaptors::mlir_type_subclass result(m, name, isA, id);
+  result.get_class().attr("__doc__") = about;
+  return result;
+}
+
 /// Adds the attributes of operations.
 void defineAttributes(nb::module_ &m);
 

@@ -41,8 +41,10 @@ static void addStretch(const MlirKVCacheStretch *stretch, void *list) {
 }
 
 static void defineLayout(nb::module_ &m) {
-  mlir_attribute_subclass(m, "LayoutAttr", mlirAttributeIsAKVCacheLayout,
-                          mlirKVCacheLayoutAttrGetTypeID)
+  attributeClass(m, "LayoutAttr",
+                 "`#kvcache.layout`: what lies where in the pages of a cache, "
+                 "of values and of scales.",
+                 mlirAttributeIsAKVCacheLayout, mlirKVCacheLayoutAttrGetTypeID)
       .def_classmethod(
           "get",
           [](const nb::object &cls, MlirType dtype, int64_t numHeads,
@@ -251,9 +253,10 @@ static void defineLayout(nb::module_ &m) {
 
 using SidedGet = MlirType (*)(MlirKVCacheSide, MlirAttribute);
 
-static void defineSided(nb::module_ &m, const char *name, bool (*isA)(MlirType),
-                        MlirTypeID (*id)(), SidedGet get) {
-  mlir_type_subclass(m, name, isA, id)
+static void defineSided(nb::module_ &m, const char *name, const char *about,
+                        bool (*isA)(MlirType), MlirTypeID (*id)(),
+                        SidedGet get) {
+  typeClass(m, name, about, isA, id)
       .def_classmethod(
           "get",
           [get](const nb::object &cls, const Member &side,
@@ -283,8 +286,10 @@ NB_MODULE(_kvcache, m) {
 
   defineLayout(m);
   defineAttributes(m);
-  mlir_type_subclass(m, "CollectionType", mlirTypeIsAKVCacheCollection,
-                     mlirKVCacheCollectionTypeGetTypeID)
+  typeClass(m, "CollectionType",
+            "`!kvcache.collection`: the pages of keys and values of all "
+            "layers, with their tables.",
+            mlirTypeIsAKVCacheCollection, mlirKVCacheCollectionTypeGetTypeID)
       .def_classmethod(
           "get",
           [](const nb::object &cls, MlirAttribute layout) {
@@ -298,11 +303,20 @@ NB_MODULE(_kvcache, m) {
           "layout",
           [](MlirType self) { return mlirKVCacheTypeGetLayout(self); },
           "The layout attribute.");
-  defineSided(m, "CacheType", mlirTypeIsAKVCacheCache,
-              mlirKVCacheCacheTypeGetTypeID, mlirKVCacheCacheTypeGet);
-  defineSided(m, "MHAOperandType", mlirTypeIsAKVCacheMHAOperand,
-              mlirKVCacheMHAOperandTypeGetTypeID, mlirKVCacheMHAOperandTypeGet);
-  defineSided(m, "ScalesMHAOperandType", mlirTypeIsAKVCacheScalesMHAOperand,
+  defineSided(
+      m, "CacheType",
+      "`!kvcache.cache`: the keys or the values of a layer of a collection.",
+      mlirTypeIsAKVCacheCache, mlirKVCacheCacheTypeGetTypeID,
+      mlirKVCacheCacheTypeGet);
+  defineSided(m, "MHAOperandType",
+              "`!kvcache.mha_operand`: keys or values as attention reads them, "
+              "by sequence and token.",
+              mlirTypeIsAKVCacheMHAOperand, mlirKVCacheMHAOperandTypeGetTypeID,
+              mlirKVCacheMHAOperandTypeGet);
+  defineSided(m, "ScalesMHAOperandType",
+              "`!kvcache.scales_mha_operand`: their scales, found through the "
+              "scales' own table where there is one.",
+              mlirTypeIsAKVCacheScalesMHAOperand,
               mlirKVCacheScalesMHAOperandTypeGetTypeID,
               mlirKVCacheScalesMHAOperandTypeGet);
 }

@@ -87,6 +87,38 @@ gpu.module @variadic {
 
 // -----
 
+// Where operands are missing it ends the process whoever listens.
+gpu.module @constraints {
+  llvm.func @k(%x: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @+1 {{'llvm.inline_asm' op has constraints "r,r" for 1 operands and 0 results, of which LLVM says: number of input constraints does not match number of parameters}}
+    llvm.inline_asm has_side_effects "foo $0, $1;", "r,r" %x : (!llvm.ptr) -> ()
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @result_constraint {
+  llvm.func @k(%x: i32) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @+1 {{has constraints "=r,=r,r" for 1 operands and 1 results}}
+    %r = llvm.inline_asm has_side_effects "foo $0, $1, $2;", "=r,=r,r" %x : (i32) -> i32
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @wide {
+  llvm.func @k(%x: i100000, %p: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @+1 {{has a value of type 'i100000', which no NVIDIA GPU has}}
+    %y = llvm.mul %x, %x : i100000
+    llvm.store %y, %p : i100000, !llvm.ptr
+    llvm.return
+  }
+}
+
+// -----
+
 gpu.module @type {
   gpu.func @k(%x: f128, %o: memref<f128>) kernel {
     // expected-error @+1 {{'llvm.fadd' op has a value of type 'f128', which no NVIDIA GPU has}}

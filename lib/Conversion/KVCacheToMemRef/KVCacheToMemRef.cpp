@@ -22,6 +22,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -78,7 +79,8 @@ struct ConvertKVCacheToMemRefPass
           ConvertKVCacheToMemRefPass> {
   void runOnOperation() override {
     Operation *root = getOperation();
-    if (failed(checkLowerable(root)))
+    // Programs of builders may come here without.
+    if (failed(verify(root)) || failed(checkLowerable(root)))
       return signalPassFailure();
 
     TypeConverter converter;

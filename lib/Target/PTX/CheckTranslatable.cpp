@@ -9,6 +9,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/LLVMContext.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -16,6 +19,10 @@ using namespace mlir::kvcache;
 /// Returns true if values of `type` have no place in an NVIDIA GPU's code: the
 /// code generator ends the process on them.
 static bool isUnsupported(Type type, ArrayRef<Type> inside = {}) {
+  // Products of wide integers are written out, a word by a word.
+  constexpr unsigned maxIntegerBits = 1024;
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.getWidth() > maxIntegerBits;
   if (isa<Float80Type, Float128Type>(type))
     return true;
   if (auto vector = dyn_cast<VectorType>(type))
@@ -35,6 +42,33 @@ static bool isUnsupported(Type type, ArrayRef<Type> inside = {}) {
   }
   return isa<LLVM::LLVMPPCFP128Type, LLVM::LLVMX86AMXType,
              LLVM::LLVMTargetExtType>(type);
+}
+
+/// Checks that inline assembly has an operand or result for each constraint:
+/// the code generator ends the process where it has not.
+static LogicalResult checkConstraints(LLVM::InlineAsmOp op) {
+  // Only how many there are is looked at.
+  llvm::LLVMContext context;
+  llvm::Type *any = llvm::Type::getInt32Ty(context);
+  llvm::Type *result = llvm::Type::getVoidTy(context);
+  if (op.getRes()) {
+    auto several = dyn_cast<LLVM::LLVMStructType>(op.getRes().getType());
+    result = several ? llvm::StructType::get(context,
+                                             SmallVector<llvm::Type *>(
+                                                 several.getBody().size(), any))
+                     : any;
+  }
+  SmallVector<llvm::Type *> operands(op.getNumOperands(), any);
+  llvm::Error error = llvm::InlineAsm::verify(
+      llvm::FunctionType::get(result, operands, /*isVarArg=*/false),
+      op.getConstraints());
+  if (!error)
+    return success();
+  return op.emitOpError("has constraints \"")
+         << op.getConstraints() << "\" for " << op.getNumOperands()
+         << " operands and " << op->getNumResults()
+         << " results, of which LLVM says: "
+         << llvm::toString(std::move(error));
 }
 
 LogicalResult kvcache::checkTranslatable(gpu::GPUModuleOp module) {
@@ -60,6 +94,9 @@ LogicalResult kvcache::checkTranslatable(gpu::GPUModuleOp module) {
       failed = true;
     };
     llvm::for_each(op->getResultTypes(), check);
+    if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
+        assembly && mlir::failed(checkConstraints(assembly)))
+      failed = true;
     for (Region &region : op->getRegions())
       for (Block &block : region)
         llvm::for_each(block.getArgumentTypes(), check);

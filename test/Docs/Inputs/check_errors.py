@@ -9,7 +9,7 @@ import re
 import sys
 
 BEGINS = (r"\s*(?:: )?(?:expected|cannot|can not|unknown|unsupported|unexpected|missing|only|no|"
-          r"wrong|too many|out of memory|deadlock|use of|row)\b")
+          r"wrong|too many|out of memory|deadlock|use of|row|is out of)\b")
 # What is said elsewhere than in errors, and text that is no message.
 NO_ERRORS = re.compile(r"(?:\b(?:assert|llvm_unreachable|desc|static_assert|emitRemark|remarkWidth"
                        r"|formatv|pass|define|line)\(|_a\b)[^;]*$")

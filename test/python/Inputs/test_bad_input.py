@@ -496,3 +496,9 @@ def test_without_shared_libraries(folder):
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: libKVCache.so"), last
     assert "install Debian's package libmlir-22" in last, last
+
+
+def test_pools_keep_their_arrays():
+    pool = LAYOUT.allocate(2, 1)
+    with raises(AttributeError, "blocks"):
+        pool.blocks = np.zeros(1)

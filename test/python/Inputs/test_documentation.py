@@ -48,6 +48,7 @@ def test_every_public_symbol_is_documented():
                  kv.NormAttr):
         found.update({f"{kind.__name__}.{name}": value for name, value in vars(kind).items()
                       if not name.startswith("_") and name != "static_typeid"})
+        assert kind.__doc__, kind.__name__  # Not that of a base.
     assert len(found) > 120, sorted(found)
     missing = sorted(name for name, value in found.items() if not inspect.getdoc(value))
     assert not missing, "without documentation: " + ", ".join(missing)

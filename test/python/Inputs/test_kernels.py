@@ -166,6 +166,7 @@ def test_argument_errors():
         k(filled(kvcache.Layout("bf16", 2, 64, 8)), **good)
     with raises(kvcache.ArgumentError, "expected tools of memcheck"):
         k(pool, **good, tool="valgrind")
+    k(pool, **good, tool=" memcheck, racecheck")
 
 
 def test_no_layer_escapes_the_check():

@@ -20,7 +20,7 @@ REPORTERS = re.compile(
     r"|value_error|diagnose|diag|fail(?:With)?|fault|report|refuse|illegal|stopIf|require\w*"
     r"|addRequirement|checkSameSize|same|overlaps|reject|problem|fatal|print|missing|unsupported"
     r"|accept|expect|note|wrong)\("
-    r"|\b(?:message|failure|text|why|lastError\(\)) = |\bdiagnostic << ")
+    r"|\b(?:message|failure|text|why|lastError\(\)) =\s|\bdiagnostic << ")
 TOKEN = re.compile(r'"((?:[^"\\\n]|\\.)*)"|//[^\n]*|\'(?:[^\'\\\n]|\\.)+\'|(.)', re.S)
 
 

@@ -41,11 +41,14 @@ struct ExplainLayout
 
     auto emit = [&] { return emitError(getOperation()->getLoc()); };
     if (tokens.empty() && !(table.empty() && scalesTable.empty())) {
-      emit() << "expected a token with tables of "
-             << std::max(table.size(), scalesTable.size())
-             << " pages, got none; add token=";
+      emit() << "expected a token with a table, got none; add token=";
       return signalPassFailure();
     }
+    FailureOr<SmallVector<int64_t>> blocks = getRow("table", table);
+    FailureOr<SmallVector<int64_t>> scalesBlocks =
+        getRow("scales-table", scalesTable);
+    if (failed(blocks) || failed(scalesBlocks))
+      return signalPassFailure();
     // Of layouts with tables of their own and others, each takes what it has.
     bool someOwnTable = llvm::any_of(
         layouts, [](LayoutAttr layout) { return layout.hasOwnScalesTable(); });
@@ -63,16 +66,38 @@ struct ExplainLayout
       os << '\n';
       bool takesScales = layout.hasOwnScalesTable() || !someOwnTable;
       for (int64_t token : tokens) {
-        if (failed(map->explainToken(os, token, *table,
-                                     takesScales
-                                         ? ArrayRef<int64_t>(*scalesTable)
-                                         : ArrayRef<int64_t>(),
+        if (failed(map->explainToken(os, token, *blocks,
+                                     takesScales ? ArrayRef(*scalesBlocks)
+                                                 : ArrayRef<int64_t>(),
                                      emit)))
           return signalPassFailure();
         os << '\n';
       }
     }
     llvm::errs() << text;
+  }
+
+  /// The blocks of the sequence `batch` in a table; none where there is no
+  /// table.
+  FailureOr<SmallVector<int64_t>> getRow(StringRef name, StringRef text) {
+    if (text.empty())
+      return SmallVector<int64_t>();
+    SmallVector<StringRef> rows, entries;
+    text.split(rows, ';');
+    if (batch < 0 || batch >= static_cast<int64_t>(rows.size()))
+      return emitError(getOperation()->getLoc())
+             << "expected a batch of 0 to " << rows.size() - 1
+             << ", the rows of '" << name << "', got " << int64_t(batch);
+    SmallVector<int64_t> blocks;
+    rows[batch].split(entries, ',');
+    for (StringRef entry : entries)
+      if (entry.trim().getAsInteger(10, blocks.emplace_back()))
+        return emitError(getOperation()->getLoc())
+               << "expected '" << name
+               << "' to be block ids parted by commas, and rows by "
+                  "semicolons, got '"
+               << entry << "' in '" << text << "'";
+    return blocks;
   }
 };
 

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -199,6 +200,9 @@ namespace {
 struct InstrumentPass
     : public kvcache::impl::InstrumentPassBase<InstrumentPass> {
   void runOnOperation() override {
+    // Programs of builders may come here without.
+    if (failed(verify(getOperation())))
+      return signalPassFailure();
     // First what is there: what is made below comes with its own checks.
     instrumentLookups(getOperation());
     getOperation()->walk([](Operation *op) {

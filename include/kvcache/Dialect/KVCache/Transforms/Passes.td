@@ -61,12 +61,13 @@ def ExplainLayoutPass : Pass<"kvcache-explain-layout"> {
   let description = [{
     Prints, to standard error, of each `#kvcache.layout` in the program the map of
     a page: what lies where, strides, padding, bytes a token. With `token` and the
-    blocks of its sequence (a row of the lookup table) also the places of that
-    token's values, scales and tail. All numbers are bytes. The program stays as
+    lookup table also the places of that token's values, scales and tail, of the
+    sequence `batch`. A table's rows, of a block a page, are parted by semicolons:
+    `batch=1 token=20 table=4,9;3,7`. All numbers are bytes. The program stays as
     it is.
 
     **Errors:** no layer, a pitch that the layout does not allow, a negative token,
-    one whose page is not in a table, tables without a token, a table of scales
+    one whose page or whose sequence is not in a table, tables without a token, a table of scales
     where no layout has one, a token of more than 2^20 places (layers, heads,
     scales).
   }];
@@ -79,10 +80,12 @@ def ExplainLayoutPass : Pass<"kvcache-explain-layout"> {
            "Bytes from block to block of the pool of scales; 0: packed">,
     ListOption<"tokens", "token", "int64_t",
                "Tokens of a sequence whose places to print">,
-    ListOption<"table", "table", "int64_t",
-               "Blocks of the sequence, one a page">,
-    ListOption<"scalesTable", "scales-table", "int64_t",
-               "Blocks of the sequence's scales, with 'table = own'">,
+    Option<"batch", "batch", "int64_t", /*default=*/"0",
+           "The sequence of these tokens, a row of the tables">,
+    Option<"table", "table", "std::string", /*default=*/"",
+           "Blocks of each sequence, one a page">,
+    Option<"scalesTable", "scales-table", "std::string", /*default=*/"",
+           "Blocks of each sequence's scales, with 'table = own'">,
   ];
 }
 

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::kvcache {
@@ -83,6 +84,9 @@ struct ExpandKernelsPass
                   << ", got " << int64_t(maxBlocks);
       return signalPassFailure();
     }
+    // Programs of builders may come here without.
+    if (failed(verify(getOperation())))
+      return signalPassFailure();
     SmallVector<Operation *> ops;
     WithBuffersOp onTensors;
     getOperation()->walk([&](Operation *op) {
