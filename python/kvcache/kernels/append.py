@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from typing import Optional
 
+import numpy as np
+
+from .. import arrays
 from ..checks import choice, count, member, number
+from ..errors import ArgumentError
 from ..layout import Layout
 from .function import Function, norm, policy_of, rotation, sides_of
-from .program import Program, check_tables, size
+from .program import Given, Program, check_tables, size
 
 _FORMS = {"ragged": ["offsets"], "padded": ["new_lengths"],
           "positions": ["sequences", "positions"], "slots": ["slots"]}
@@ -26,6 +30,7 @@ class _Append:
         self.function = Function(name, layout)
         self.sides = sides_of(layout, side)
         self.sources: list[str] = []
+        self.repeated = self.turns = False
         self.lead = [None, None] if form == "padded" else [None]
         with self.function.building():
             self.caches = self.function.caches(*self.sides)
@@ -49,6 +54,7 @@ class _Append:
     def last_rows(self, repeated: bool, values: bool = True, scales: bool = True) -> dict:
         """Where the last of the rows for each slot are found, if they may be repeated:
         an `i32` a slot of the pools that are written."""
+        self.repeated = repeated
         if not repeated:
             return {}
         pools = ["blocks"] if values else []
@@ -62,7 +68,43 @@ class _Append:
         new = {"ragged": "offsets", "padded": "new_lengths"}.get(self.form)
         check = check_tables(self.layout, self.policy, new, self.sources,
                              looks_up="new") if new else None
+        # `skip` leaves out rows for their rotary positions, too.
+        if not new and not self.repeated and not (self.policy == "skip" and self.turns):
+            check = self._check_places
         return self.function.program(new=new, check=check)
+
+    def _check_places(self, given: Given) -> None:
+        """No two rows go to one slot, where the lists that say so are in host memory."""
+        lists = [["sequences", "positions"]]
+        if self.form == "slots":
+            lists = [["slots"], ["scale_slots"]]
+        for names in lists:
+            views = [given.get(name) for name in names]
+            if any(view is None or view.device != "cpu" or len(view.shape) != 1
+                   or view.shape != views[0].shape for view in views):
+                continue  # Refused later, where they do not fit.
+            places = np.stack([arrays.as_numpy(view, name).astype(np.int64)
+                               for view, name in zip(views, names)], axis=-1)
+            if self.sources[0] in given:
+                places = places[:size(given, self.sources[0])]
+            # Others are left out, or refused by the kernel.
+            of_scales = names[0] == "scale_slots" or self.sources[0].endswith("_scales")
+            bounds = [size(given, "scales" if of_scales and "scales" in given else "blocks")
+                      * self.layout.page_size]
+            if self.form == "positions":
+                if "table" not in given or len(given["table"].shape) != 2:
+                    continue
+                bounds = [size(given, "table"), size(given, "table", 1) * self.layout.page_size]
+            rows = np.flatnonzero(((places >= 0) & (places < bounds)).all(axis=-1))
+            _, first, which = np.unique(places[rows], axis=0, return_index=True,
+                                        return_inverse=True)
+            earlier = rows[first[which.reshape(-1)]]
+            if (earlier != rows).any():
+                second = int(np.argmax(earlier != rows))
+                raise ArgumentError(
+                    f"'{names[-1]}': expected a slot for each row, got "
+                    f"{places[rows[second]].tolist()} for rows {earlier[second]} and "
+                    f"{rows[second]}; compile with repeated=True to let the last one stand")
 
 
 def append(layout: Layout, *, side: str = "both", form: str = "ragged",
@@ -70,7 +112,8 @@ def append(layout: Layout, *, side: str = "both", form: str = "ragged",
            policy: str = "assume") -> Program:
     """Rows that are ready to be stored, into a layer of keys, values or both. `rows` is
     the rows' dtype, by default the cache's. Of several rows for one slot the last one
-    stands where `repeated` allows them; else there are none, a promise.
+    stands where `repeated` allows them; else there are none, a promise, which is checked
+    where slots or positions lie in host memory.
 
     Call: `k(pool, lengths=, table=, [scales_table=], layer=0, key_rows=, value_rows=,
     [key_scales=, value_scales=], offsets= | new_lengths= | sequences=, positions= |
@@ -191,7 +234,7 @@ def rope_quantize_append(layout: Layout, *, side: str = "key", form: str = "ragg
     if start is None:
         start = layout.head_size - tail if tail else 0
     a = _Append("rope_quantize_append", layout, side, form, policy, True)
-    f = a.function
+    a.turns, f = True, a.function
     options = {}
     with f.building():
         sources = a.arrays("rows", layout.head_size, rows)

@@ -123,9 +123,25 @@ def test_repeated_rows():
         scales = np.random.default_rng(2).uniform(size=(40, 2, 2)).astype(np.float32)
         kvcache.compile("append_scales", layout, side="key", form="slots", repeated=True)(
             pool, key_scales=scales, slots=of_scales, **arguments)
+        with raises(kvcache.ArgumentError, r"'slots': expected a slot for each row, got \[5\] for "
+                    "rows 0 and 2; compile with repeated=True"):
+            each(one, key_rows=x[:3], slots=[5, -1, 5], **arguments,
+                 **{name: [1, 2, 3] for name in more})
         for slot in range(9):
             last = np.flatnonzero(of_scales == slot)[-1]
             np.testing.assert_array_equal(pool.scales[slot // 8, 0, 0, slot % 8], scales[last])
+
+
+def test_rows_that_share_a_slot_are_refused():
+    pool = BF16.allocate(num_blocks=4, layers=1)
+    k = kvcache.compile("append", BF16, side="key", form="positions")
+    with raises(kvcache.ArgumentError, r"'positions': expected a slot for each row, got \[1, 9\] "
+                "for rows 1 and 3"):
+        k(pool, lengths=[0, 0], table=TABLE, sequences=[0, 1, 1, 1], positions=[9, 9, 8, 9],
+          key_rows=rows(4, 1, 64))
+    # What is left out has none.
+    k = kvcache.compile("append", BF16, side="key", form="slots", policy="skip")
+    k(pool, lengths=[0, 0], table=TABLE, slots=[32, -1, 32, -1], key_rows=rows(4, 1, 64))
 
 
 def test_append_scales():
