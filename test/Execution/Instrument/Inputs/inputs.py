@@ -207,6 +207,9 @@ OPERATIONS = {
     "rope_append": f"""kvcache.rope_quantize_append sources(%left : {SLICE}>>) into(%wk : {WIDE})
       ragged(%offsets : memref<?xi32>) rope(%cos, %cos : memref<8x16xf32>, memref<8x16xf32>)
       rope_positions(%positions : memref<3xi32>) rotation(<>)""",
+    "rope_slots_skip": f"""kvcache.rope_quantize_append skip sources(%x : memref<?x2x32xbf16>) into(%wk : {WIDE})
+      slots(%slots : memref<?xi64>) rope(%tables, %tables : memref<?x16xf32>, memref<?x16xf32>)
+      rope_positions(%positions : memref<3xi32>) rotation(<>)""",
     "rope_slots": f"""kvcache.rope_quantize_append sources(%x : memref<?x2x32xbf16>) into(%wk : {WIDE})
       slots(%slots : memref<?xi64>) rope(%tables, %tables : memref<?x16xf32>, memref<?x16xf32>)
       rope_positions(%positions : memref<3xi32>) rotation(<>)""",

@@ -151,27 +151,32 @@ void RowChecks::emit() {
              "%llu columns",
              ValueRange{row, page, columns});
     };
-  // Tables have the positions by which rows turn.
+  // Tables have the positions by which rows turn; what is left out for its
+  // position goes nowhere.
   std::optional<RopeNorm> ropeNorm;
-  if (rows.ropeNorm.cos && policy != OutOfRange::skip) {
+  if (rows.ropeNorm.cos) {
     RopeNormRequest turns = rows.ropeNorm;
     turns.weight = Value();
-    ropeNorm.emplace(host, builder, turns, OutOfRange::trap);
+    ropeNorm.emplace(host, builder, turns,
+                     policy == OutOfRange::skip ? policy : OutOfRange::trap);
   }
   units.forEachRow(builder, count, [&](Value row, Value) {
     map.at(
         row, cache, scales,
         [&](Destinations to) {
-          if (ropeNorm)
-            ropeNorm->at(map.indices(row), to, [](Value) {});
-          for (auto [checked, list] : llvm::zip_equal(pools, claims)) {
-            Destination place =
-                checked.pool == Pool::values ? to.values : to.scales;
-            if (policy != OutOfRange::skip)
-              checkBlock(row, place, checked.pool);
-            if (list)
-              claim(row, place, checked.pool, *list);
-          }
+          auto check = [&](Value) {
+            for (auto [checked, list] : llvm::zip_equal(pools, claims)) {
+              Destination place =
+                  checked.pool == Pool::values ? to.values : to.scales;
+              if (policy != OutOfRange::skip)
+                checkBlock(row, place, checked.pool);
+              if (list)
+                claim(row, place, checked.pool, *list);
+            }
+          };
+          if (!ropeNorm)
+            return check(Value());
+          ropeNorm->at(map.indices(row), to, check);
         },
         values);
   });
