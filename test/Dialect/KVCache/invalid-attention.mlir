@@ -470,3 +470,13 @@ func.func @f(%k: !kvcache.cache<key, #mla>, %q: memref<?x16x576xbf16>, %out: mem
       into(%out : memref<?x16x512xbf16>) ragged(%o : memref<?xi32>) tuning(<threads = 96>)
   return
 }
+
+// -----
+
+#kv = #kvcache.layout<bf16, params = <num_heads = 2, head_size = 64>, page_size = 16>
+func.func @f(%k: !kvcache.cache<key, #kv>, %v: !kvcache.cache<value, #kv>, %q: memref<?x8x64xbf16>, %out: memref<?x8x64xbf16>, %o: memref<?xi32>) {
+  // expected-error @+1 {{'kvcache.paged_attention' op expected 'window' to be at most 4294967295, as many positions as a table may have, got 4294967296; leave it out where rows see all keys}}
+  kvcache.paged_attention queries(%q : memref<?x8x64xbf16>) over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
+      into(%out : memref<?x8x64xbf16>) ragged(%o : memref<?xi32>) {window = 4294967296 : i64}
+  return
+}

@@ -50,7 +50,8 @@ def _rows(inputs):
             yield r, b, int(old) + r - int(offsets[b]) + 1
 
 
-def attention(pools, args, inputs, dtypes):
+def attention(pools, args, inputs, dtypes, of_values=lambda values: values):
+    """`of_values` gives what is summed of values."""
     layout = pools.layout
     q = decode(inputs["q"], dtypes["q"])
     heads = q.shape[1]
@@ -73,7 +74,7 @@ def attention(pools, args, inputs, dtypes):
             if args.get("softcap"):
                 x = args["softcap"] * np.tanh(x / args["softcap"])
             out[r, h], lse[r, h] = softmax_sum(
-                x, values[begin - first:end - first, of], sinks[h])
+                x, of_values(values[begin - first:end - first, of]), sinks[h])
     return {"out": out, "lse": lse}
 
 
@@ -90,7 +91,7 @@ def _latents_in_slots(pools, args, slots, scale_slots):
     return numbers[:, 0]
 
 
-def mla_decode(pools, args, inputs, dtypes):
+def mla_decode(pools, args, inputs, dtypes, of_values=lambda values: values):
     q = decode(inputs["q"], dtypes["q"])
     q_scale = inputs.get("q_scale", np.ones(q.shape[:2], np.float32))
     out = np.full((*q.shape[:2], args["v_dim"]), np.nan)
@@ -106,5 +107,5 @@ def mla_decode(pools, args, inputs, dtypes):
                                       range(end))[:, 0]
         for h in range(q.shape[1]):
             x = keys @ q[r, h] * float(q_scale[r, h]) * args["scale"]
-            out[r, h], lse[r, h] = softmax_sum(x, keys[:, :args["v_dim"]])
+            out[r, h], lse[r, h] = softmax_sum(x, of_values(keys[:, :args["v_dim"]]))
     return {"out": out, "lse": lse}

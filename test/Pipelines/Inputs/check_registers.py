@@ -58,19 +58,25 @@ func.func @f({first}, %layer: index, %offsets: memref<?xi32>, {arguments}) {{
 
 
 def paged(dtype, size, granularity=None, group=4, policy="", workspace=True,
-          registers=255, spilled=0, more="", attributes=""):
+          registers=255, spilled=0, attributes="", heads=8, options=False):
     query = "f16" if dtype == "f16" else "bf16"
-    q = f"memref<?x{8 * group}x{size}x{query}>"
-    out = f"memref<?x{8 * group}x{size}xbf16>"
-    words = " workspace(%workspace : memref<?xf32>)" if workspace else ""
+    q = f"memref<?x{heads * group}x{size}x{query}>"
+    out = f"memref<?x{heads * group}x{size}xbf16>"
+    sinks, lse = f"memref<{heads * group}xf32>", f"memref<?x{heads * group}xf32>"
+    words = f" sinks(%sinks : {sinks}) lse(%lse : {lse})" if options else ""
+    words += " workspace(%workspace : memref<?xf32>)" if workspace else ""
+    if options:
+        attributes = " {softcap = 30.0 : f32, window = 512 : i64}"
     body = f"""%v = kvcache.get_value_cache %c[%layer] : {COLLECTION}
   kvcache.paged_attention {policy} queries(%q : {q})
       over(%k, %v : !kvcache.cache<key, #kv>, !kvcache.cache<value, #kv>)
       into(%out : {out}) ragged(%offsets : memref<?xi32>){words}{attributes}"""
-    arguments = f"%q: {q}, %out: {out}, %workspace: memref<?xf32>"
-    name = (f"paged_attention {dtype} D{size} g{granularity} group {group} {policy}"
-            f"{'' if workspace else ' without workspace'}{attributes}")
-    return Kernel(name, program(dtype, 8, size, granularity, 16, arguments, body),
+    arguments = (f"%q: {q}, %out: {out}, %workspace: memref<?xf32>, "
+                 f"%sinks: {sinks}, %lse: {lse}")
+    name = (f"paged_attention {dtype} H{heads} D{size} g{granularity} group {group} "
+            f"{policy}{'' if workspace else ' without workspace'}"
+            f"{' sinks lse' if options else ''}{attributes}")
+    return Kernel(name, program(dtype, heads, size, granularity, 16, arguments, body),
                   registers, spilled)
 
 

@@ -142,6 +142,13 @@ LogicalResult PagedAttentionOp::verify() {
   if (IntegerAttr window = getWindowAttr(); window && window.getInt() < 1)
     return emitOpError("expected 'window' to be at least 1, got ")
            << window.getInt();
+  // Positions of tables are counted by 32 bits.
+  constexpr int64_t mostPositions = UINT32_MAX;
+  if (IntegerAttr window = getWindowAttr();
+      window && window.getInt() > mostPositions)
+    return emitOpError("expected 'window' to be at most ")
+           << mostPositions << ", as many positions as a table may have, got "
+           << window.getInt() << "; leave it out where rows see all keys";
   return success();
 }
 

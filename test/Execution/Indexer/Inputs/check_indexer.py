@@ -2,20 +2,25 @@
 """Checks kvcache.indexer_scores and kvcache.indexer_topk against NumPy in f64.
 
 usage: check_indexer.py SOURCE_TREE BUILD_TREE CHIP SEED COUNT [LENGTH,… [HEADS TOP_K]]
+                        [--cancelling]
 
 Layouts at random: page and head sizes, placements, tables, dtypes of scales, page
 pitches. Unwritten slots hold NaN, unused table columns 0xFFFFFFFF and the like.
 A score must be within 1e-5 of the reference, relative to it and, in rows with weights
-of both signs, to a tenth of the magnitudes that are added up; indices must be the best of the scores, exactly, and
-so within that of the reference's. Each program runs twice and must give the same
-bytes.
+of both signs, to a tenth of the magnitudes that are added up; indices must be the best
+of the scores, exactly, and so within that of the reference's. Each program runs twice
+and must give the same bytes. With `--cancelling` little is left of the sums: by turns
+every head has its opposite, and the second half of a head all but takes back what the
+first one gives.
 """
 import pathlib
 import sys
 
 import numpy as np
 
-source, build, chip, seed, count = sys.argv[1:6]
+CANCELLING = "--cancelling" in sys.argv
+arguments = [word for word in sys.argv[1:] if word != "--cancelling"]
+source, build, chip, seed, count = arguments[:5]
 sys.path.insert(0, str(pathlib.Path(source) / "test" / "Execution" / "Cases"))
 import programs
 from case_builder import CaseBuilder
@@ -26,9 +31,9 @@ from reference_numbers import write
 from runner import Runner
 from verdicts import Differs, RunFailed
 
-LONG = [int(n) for n in sys.argv[6].split(",")] if len(sys.argv) > 6 else [300]
+LONG = [int(n) for n in arguments[5].split(",")] if len(arguments) > 5 else [300]
 # Of all programs, whose sequences then are all of these lengths, heads of 128.
-SIZES = [int(n) for n in sys.argv[7:9]]
+SIZES = [int(n) for n in arguments[6:8]]
 
 
 def layout_of(rng):
@@ -64,6 +69,8 @@ def case_of(rng, number):
     b.set("q", write(2 * numbers(rows, heads, layout.D), "f8E4M3FN"), "f8E4M3FN")
     weights = numbers(rows, heads)
     b.set("q_scale", np.abs(weights) if rng.random() < 0.5 else weights, "f32")
+    if CANCELLING:
+        cancel(b, number, layout)
     b.set("old_lengths", lengths, "u32")
     b.set("row_offsets", np.cumsum([0] + new), "u32")
     args = {"l": int(rng.integers(layout.L)), "causal": bool(rng.random() < 0.6),
@@ -73,6 +80,29 @@ def case_of(rng, number):
     scores = Expected(np.zeros((rows, columns)), "f64", "bytes")
     return Case(f"indexer{number}", "indexer_topk", layout, b.nb, b.nbs, args,
                 b.inputs, b.dtypes, {"scores": scores})
+
+
+def cancel(b, number, layout):
+    """Every second head, or every second half of a head, becomes the opposite of the
+    one before, but for an element."""
+    q, weights = b.inputs["q"], b.inputs["q_scale"]
+    if number % 2:
+        count = q.shape[1] // 2 * 2
+        q[:, 1:count:2] = q[:, 0:count:2]
+        q[:, 1:count:2, 0] ^= 1
+        weights[:, 1:count:2] = -weights[:, 0:count:2]
+        return
+    half = layout.D // 2
+    q[..., half:] = q[..., :half] ^ 0x80
+    q[..., half] ^= 1
+    pools = Pools(layout, b.nb, b.nbs, b.inputs["blocks"], b.inputs.get("scales"))
+    everywhere = np.stack([rows.ravel() for rows in np.indices((b.nb, layout.P))], axis=1)
+    for side in range(layout.KD):
+        for layer in range(layout.L):
+            codes = pools.get("codes", everywhere, side, layer)
+            codes[..., half:] = codes[..., :half]
+            pools.put("codes", everywhere, side, layer, codes)
+    b.inputs |= pools.outputs()
 
 
 def check(case, runner):
@@ -98,7 +128,7 @@ def check(case, runner):
         sys.exit(f"{what}: score {at} is {got[at]}, want {want[at]}")
     with np.errstate(invalid="ignore"):
         # Where all weights of a row are positive nothing cancels in its sum.
-        mixed = (inputs["q_scale"] < 0).any(axis=1, keepdims=True)
+        mixed = CANCELLING | (inputs["q_scale"] < 0).any(axis=1, keepdims=True)
         bound = 1e-5 * np.abs(want) + np.where(mixed, 1e-6 * magnitudes, 0)
         wrong = some & ~(np.abs(got - want) <= bound)
     if wrong.any():

@@ -78,8 +78,7 @@ Values emitSoftmax(Kernel &kernel, ValueRange in, const SoftmaxKind &kind) {
       sum = math.add(sum, addend);
   }
   llvm::append_range(result, state.maximum);
-  for (int64_t row = 0; row < kind.rows; ++row)
-    result.push_back(state.total(row));
+  llvm::append_range(result, state.totals());
   llvm::append_range(result, state.output);
   return kernel.asWords(result);
 }
@@ -317,20 +316,21 @@ Values emitOutputs(Kernel &kernel, ValueRange in, const ProductKind &kind) {
 
 /// 32 latents of 64 elements, of which a warp multiplies 16 with weights.
 /// Words: the thread's piece of these, fragment A of queries of the step that
-/// the warp stores, scales of the lane's tokens of scores, then weights by row
-/// and token. Gives scores by row and token, sums, and the unit of values of 8
+/// the warp stores, scales of the lane's tokens, then weights by row and
+/// token. Gives scores by row and token, sums, and the unit of values of 8
 /// bits.
 Values emitLatents(Kernel &kernel, ValueRange in, Type dtype) {
   ImplicitLocOpBuilder &b = kernel.b;
   constexpr int64_t size = 64, slice = 16, tokens = 32, warps = 4;
   bool is8Bit = dtype.getIntOrFloatBitWidth() == 8;
   int64_t queriesAt = SharedTile::bytesOf(size, tokens);
+  int64_t weightsAt = queriesAt + LatentProducts::queryBytes(size);
   Value memory = kernel.builder.shareMemory(
-      b.getI8Type(), queriesAt + LatentProducts::queryBytes(size), 16);
+      b.getI8Type(), weightsAt + LatentProducts::weightBytes(tokens), 16);
   SharedTile tile(b, kernel.warp, memory, dtype, productType(dtype), size,
                   slice, tokens, warps);
   LatentProducts products(b, kernel.warp, tile, productType(dtype), queriesAt,
-                          size, slice, tokens);
+                          weightsAt, size, slice, tokens);
   auto take = [&](int64_t count) {
     ValueRange words = in.take_front(count);
     in = in.drop_front(count);
@@ -343,11 +343,13 @@ Values emitLatents(Kernel &kernel, ValueRange in, Type dtype) {
   for (const Values &ofRow : products.scores(kernel.asFloats(take(2))))
     llvm::append_range(result, ofRow);
   SmallVector<Values> weights;
-  for (int64_t row = 0; row < products.weightLanes().rowsPerLane(); ++row)
+  for (int64_t row = 0; row < products.scoreLanes().rowsPerLane(); ++row)
     weights.push_back(
-        kernel.asFloats(take(products.weightLanes().tokensPerLane())));
+        kernel.asFloats(take(products.scoreLanes().tokensPerLane())));
+  products.storeWeights(weights);
+  gpu::BarrierOp::create(b);
   Values sums(slice / 8 * 4, FastMath(b).number(0.5));
-  products.addValues(sums, weights);
+  products.addValues(sums);
   llvm::append_range(result, sums);
   result.push_back(is8Bit ? Words(b).decodedUnit(dtype)
                           : FastMath(b).number(1));

@@ -11,7 +11,7 @@ from block_runner import BF16, COLUMN, ROW, floats, halves, require
 from element_types import ELEMENT_TYPES
 from pool_layout import PoolLayout, ceildiv
 
-NO_MAXIMUM, LAG, LEAST_LOG = -1e30, 8, -100
+NO_MAXIMUM, HEADROOM, LAG, LEAST_LOG = -1e30, 7, 4, -96
 
 
 def near(a, b, relative, absolute=0.0):
@@ -88,8 +88,8 @@ class Softmax:
             self._check_large(run, size)
 
     def _check_large(self, run, size):
-        """Scores so large that rounding them changes weights: these have no more
-        than the lag, and scales stay what they are."""
+        """Scores so large that rounding them changes weights: these stay within f16,
+        and scales stay what they are."""
         random = np.random.default_rng(11)
         factors = self.together(random.uniform(0.25, 2, (self.rows, 32)), np.max)
         words = [factors] if self.has_factors else []
@@ -105,7 +105,7 @@ class Softmax:
         got = floats(run(words.view(np.int32), count + 2 * self.rows + 4))
         weights, rest = got[:count].reshape(shape), got[count:].astype(np.float64)
         require(run.block, "large scores", np.isfinite(rest))
-        require(run.block, "weights of large scores", weights <= 2.0**LAG * 1.001)
+        require(run.block, "weights of large scores", weights <= 2.0**(8 + LAG) * 1.001)
         # Beyond, weights may be 0.
         if size > 2.0**25:
             return
@@ -136,7 +136,7 @@ class Softmax:
                 signs = np.where(np.signbit(scales), -1.0, 1.0)
             most = np.fmax(np.fmax.reduce(logs, 0), LEAST_LOG)
             largest = np.fmax.reduce(x + most, axis=1)
-            largest = self.together(largest, np.fmax.reduce)
+            largest = self.together(largest, np.fmax.reduce) - HEADROOM
             raised.append(bool((largest > maximum + LAG).any()))
             if raised[-1]:
                 higher = np.fmax(maximum, largest)

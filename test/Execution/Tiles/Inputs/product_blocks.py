@@ -139,8 +139,8 @@ def check_outputs(kind):
     def check(run):
         of, random = Products(kind), np.random.default_rng(14)
         granules = 1 if of.has_element_scales else of.layout.G or 1
-        # Exact in f16, or as a sum of two bf16.
-        weights = random.integers(0, 64, (granules, 8 * of.row_groups, 16)) / 64
+        # Exact as a sum of two numbers.
+        weights = random.integers(0, 2**16, (granules, 8 * of.row_groups, 16)) / 2**16
         given = np.stack([weights[n, row, token] for n in range(granules)
                           for row in of.rows for token in of.tokens])
         extend = of.cache.extend
@@ -209,9 +209,10 @@ def check_latents(dtype):
             fragment.append(np.ascontiguousarray(pair).view(np.int32)[:, 0])
         scales = random.uniform(0.5, 2, 32).astype(np.float32)
         own = [scales[8 * warp + 2 * column + i] for i in range(2)]
-        weights = random.integers(0, 64, (16, 32)) / 64
-        given = [weights[row + 8 * r, t // 2 * 8 + 2 * column + t % 2]
-                 for r in range(2) for t in range(8)]
+        # Exact as a sum of two numbers.
+        weights = random.integers(0, 2**16, (16, 32)) / 2**16
+        given = [weights[row + 8 * r, 8 * warp + 2 * column + t]
+                 for r in range(2) for t in range(2)]
         words = np.concatenate([pieces, fragment, np.array(own + given, np.float32).view(
             np.int32)])
         got = floats(run(words, 4 + 8 + 1)).astype(np.float64)

@@ -33,15 +33,21 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     elements are multiplied by their scale first, up to a power of two for each
     token: keys to sums of two f16, values to one, both with an absolute error of
     up to 2^-38 of the largest number that has the largest of the token's scales.
-    The weights `e^x_j` (times the scale of the value) are rounded to the type of
-    the products. The result is the same in every run and, as f32, within 2e-3 of
-    the row's largest value of that of exact arithmetic with scores as f32 rounds
-    them; `out` of f16 or bf16 rounds it once more, by up to 2^-11 or 2^-8 of the
-    element.
+    The weights `e^x_j` (times the scale of the value) are sums of two numbers of
+    the type of the products, of f16 with an absolute error of up to 2^-32 of the
+    row's largest weight.
+
+    The result is the same in every run. As f32 it is within 2e-3 of the row's
+    largest value of that of exact arithmetic with scores as f32 rounds them or,
+    where values cancel so far that this is less, within the part `c` of `SUM_j
+    e^x_j |v_j| / SUM_j e^x_j`, the mean magnitude of its element. `c` is 2^-16 for
+    caches of bf16, 2^-18 for f16 and 8 bits, and 2^-10 where the granularity is no
+    multiple of 16. `out` of f16 or bf16 rounds it once more, by up to 2^-11 (but
+    for numbers below 2^-14, 2^-25) or 2^-8 of the element.
 
     - Scores beyond 2^25 are so far apart in f32 that weights may be wrong, and all
       of a row may become 0; no result is NaN for that.
-    - Magnitudes of value scales below 2^-100 count as 2^-100; finite ones must be
+    - Magnitudes of value scales below 2^-96 count as 2^-96; finite ones must be
       less than 2^100. Scales that are infinite or NaN make the outputs of their
       granule infinite or NaN, and those of no other one.
     - `global_scale` multiplies every scale, but the sums rather than each: what it
@@ -50,7 +56,7 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
       without it must fit f32.
     - What is stored in slots from `cache_length(b) + new tokens` on has no
       influence, nor have table columns beyond those of the last token.
-    - A value that is infinite or NaN may make that element NaN in rows that do not
+    - A value that is infinite or NaN may make that element NaN, of rows that do not
       see its token, too: those that see another one of its tile of 16 tokens, from
       a multiple of 16 on, where its weight is 0 and the product NaN.
 
@@ -74,7 +80,7 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     - `sinks` is `memref<Hq x f32>`, `lse` is `[T, Hq]` of f32, `workspace` is
       `memref<? x f32>`, `global_scale` is `memref<f32>` and needs scales.
     - `scale` (1 / sqrt(D) where it is not given) is positive, `softcap` too and at
-      most 1024, `window` is at least 1. One beyond the positions of a table whose
+      most 1024, `window` is at least 1 and less than 2^32. One beyond the positions of a table whose
       type says how many pages a sequence has is an error of
       `kvcache-expand-kernels`, beyond those of any other one of code that
       `kvcache-instrument` has marked.
@@ -147,8 +153,8 @@ def KVCache_MLADecodeOp : KVCache_KernelOp<"mla_decode"> {
     is not negative, and found through the table of scales; `global_scale`
     multiplies every one. A cache of f8E4M3FN without scales holds unscaled values.
     Products are of f16 (quantised values) or of the cache's dtype; sums, exponents
-    and scales are f32. The result is as near to that of exact arithmetic as there,
-    and the same in every run. Tiles, where values that are infinite or NaN reach
+    and scales are f32. The result is the same in every run, and as near to that of
+    exact arithmetic as there. Tiles, where values that are infinite or NaN reach
     other rows, have 32 tokens; what no entry of `slots` names has no influence.
 
     `workspace` is as in `kvcache.paged_attention`, `Hq * (Dv + 2)` numbers a row

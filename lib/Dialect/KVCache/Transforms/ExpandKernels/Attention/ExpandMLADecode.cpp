@@ -8,8 +8,7 @@
 // warps has sixteen rows (new tokens times query heads) and takes 32 tokens at
 // a time to shared memory, those of 8 bits as f16. For scores a warp has eight
 // tokens and all elements, for values all tokens and a quarter of the elements;
-// in between scores go through shared memory, and every warp works out all
-// weights.
+// in between maxima of rows and then weights go through shared memory.
 //
 // Rows of shared memory are cut into pieces of 16 bytes, whose order is such
 // that writers, who have two of them in succession where they were of 8 bits,
@@ -46,13 +45,18 @@ MLADecodeKernel::MLADecodeKernel(ImplicitLocOpBuilder &host, MLADecodeOp op,
   factor = log2e * (op.getScale() ? op.getScale()->convertToDouble()
                                   : 1 / std::sqrt(double(headSize)));
   queriesAt = SharedTile::bytesOf(headSize, tokens);
-  scoresAt = queriesAt + LatentProducts::queryBytes(headSize);
-  logsAt = scoresAt + rowCount * scoreStride * 4;
-  sharedBytes = logsAt + tokens * 4;
+  weightsAt = queriesAt + LatentProducts::queryBytes(headSize);
+  ofRowsAt = weightsAt + LatentProducts::weightBytes(tokens);
+  largestAt = ofRowsAt + rowCount * warps * 4;
+  sharedBytes = largestAt + rowCount * warps * 4;
 }
 
-SoftmaxLanes MLADecodeKernel::lanes() const {
+SoftmaxLanes MLADecodeKernel::lanes() {
   SoftmaxLanes lanes{/*rows=*/2, /*tokensOnRows=*/false, /*outputRows=*/{}};
+  lanes.overWarps = [this](ArrayRef<Value> ofRows,
+                           SoftmaxLanes::Combine combine) {
+    return overWarps(ofRows, combine);
+  };
   for (int64_t i = 0; i < 4 * outputSteps(); ++i)
     lanes.outputRows.push_back(i / 2 % 2);
   return lanes;
@@ -104,10 +108,10 @@ SoftmaxState MLADecodeKernel::walk(Value first, Value stop, bool isWhole,
 void MLADecodeKernel::store(const SoftmaxState &state, const QueryTile &rows,
                             Value part) {
   Arith arith(*b);
+  Values totals = state.totals();
   for (int64_t half = 0; half < 2; ++half) {
-    Value sum = state.total(half);
     Value row = arith.add(rows.begin,
-                          products->weightLanes().rowInTile(*b, *warp, half));
+                          products->scoreLanes().rowInTile(*b, *warp, half));
     emitIf(*b, arith.less(row, rows.end), [&] {
       SmallVector<RowRun> runs;
       Value start = arith.mul(warp->number, slice());
@@ -124,7 +128,7 @@ void MLADecodeKernel::store(const SoftmaxState &state, const QueryTile &rows,
       Value token =
           arith.add(rows.firstRow, arith.toIndex(arith.div(row, heads)));
       results->store(*b, token, arith.toIndex(arith.rem(row, heads)), part,
-                     state.maximum[half], sum, runs,
+                     state.maximum[half], totals[half], runs,
                      arith.equal(first, arith.i32(0)));
     });
   }
@@ -147,10 +151,12 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
     for (int64_t half = 0; half < 2; ++half)
       ends.push_back(endOf(arith.minimum(
           arith.add(rows.begin,
-                    products->weightLanes().rowInTile(*b, *warp, half)),
+                    products->scoreLanes().rowInTile(*b, *warp, half)),
           last)));
     source->setSequence(rows.sequence, end);
   }
+  // Of the rows before all is read.
+  gpu::BarrierOp::create(*b);
   loadQueries(rows);
 
   auto [first, stop] =
@@ -211,8 +217,8 @@ void MLADecodeKernel::emit() {
                  tokens, warps);
   shared.emplace(*b, *warp, builder.shareDynamicMemory(), dtype, product,
                  headSize, slice(), tokens, warps);
-  products.emplace(*b, *warp, *shared, product, queriesAt, headSize, slice(),
-                   tokens);
+  products.emplace(*b, *warp, *shared, product, queriesAt, weightsAt, headSize,
+                   slice(), tokens);
   Arith arith(*b);
   Value blocks = onHost.mul(units, parts);
   Value unit = builder.enterBlock(blocks), part;

@@ -233,7 +233,7 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
       CacheLengthOp::create(*b, builder->take(op.getKeys()), rows.sequence));
   auto endOf = [&](Value row) { return emitKeysEnd(*b, length, row, group); };
   auto beginOf = [&](Value end) -> Value {
-    if (!op.getWindow() || *op.getWindow() > INT32_MAX)
+    if (!op.getWindow())
       return arith.i32(0);
     Value window = arith.i32(*op.getWindow());
     Value more = b->createOrFold<arith::MaxUIOp>(end, window);

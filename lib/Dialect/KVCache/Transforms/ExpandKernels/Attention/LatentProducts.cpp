@@ -8,7 +8,6 @@
 
 #include "../KernelBuilder.h"
 #include "../Tiles/Mma.h"
-#include "../Tiles/OutputTile.h"
 #include "../Tiles/Words.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -44,9 +43,38 @@ SmallVector<LatentProducts::Values> LatentProducts::scores(ValueRange scales) {
   return tile.scores();
 }
 
-void LatentProducts::addValues(MutableArrayRef<Value> sums,
-                               ArrayRef<Values> weights) {
-  OutputTile tile(b, weightLanes(), product, /*transposed=*/false, weights);
+void LatentProducts::storeWeights(ArrayRef<Values> weights) {
+  Arith arith(b);
+  Value place = arith.add(arith.mul(warp.row, weightStride(tokens)),
+                          arith.add(arith.mul(warp.number, 2 * warpTokens),
+                                    arith.mul(warp.column, 4)));
+  for (auto [row, ofRow] : llvm::enumerate(weights)) {
+    Values words = Words(b).packTerms(ofRow[0], ofRow[1], product, weightTerms);
+    for (auto [term, word] : llvm::enumerate(words))
+      LLVM::StoreOp::create(
+          b, word,
+          shared.at(place,
+                    weightsAt + (term * rows + 8 * row) * weightStride(tokens)),
+          4);
+  }
+}
+
+void LatentProducts::addValues(MutableArrayRef<Value> sums) {
+  Arith arith(b);
+  // What ldmatrix takes: a half of the rows, then the other one, of eight
+  // tokens, then of the next ones.
+  Value row = arith.rem(warp.lane, rows), half = arith.div(warp.lane, rows);
+  Value place = arith.add(arith.mul(row, weightStride(tokens)),
+                          arith.mul(half, 2 * warpTokens));
+  SmallVector<SmallVector<Values>> fragments(tokens / 16);
+  for (int64_t step = 0; step < tokens / 16; ++step)
+    for (int64_t term = 0; term < weightTerms; ++term)
+      fragments[step].push_back(emitLoadMatrices(
+          b,
+          shared.at(place,
+                    weightsAt + term * rows * weightStride(tokens) + 32 * step),
+          /*transposed=*/false));
+  OutputTile tile(b, product, fragments);
   for (int64_t step = 0; step < tokens / 16; ++step)
     for (int64_t pair = 0; pair < slice / 16; ++pair) {
       Values values = emitLoadMatrices(b, shared.valueMatrix(pair, step),

@@ -30,12 +30,12 @@ private:
   /// Rows and warps of a block, tokens of a tile.
   static constexpr int64_t rowCount = LatentProducts::rows, warps = 4,
                            tokens = 32;
-  /// Numbers from row to row of scores in shared memory.
-  static constexpr int64_t scoreStride = tokens + 8;
 
-  /// Rows are the lane's, `row` and `row + 8`; sums of values four of each step
-  /// of eight elements.
-  SoftmaxLanes lanes() const;
+  /// Rows are the lane's, `row` and `row + 8`, tokens the lane's of the warp's
+  /// eight; sums of values four of each step of eight elements.
+  SoftmaxLanes lanes();
+  /// `combine` over the warps of a number of each of the lane's rows.
+  Values overWarps(ArrayRef<Value> ofRows, SoftmaxLanes::Combine combine);
 
   void emitRows(const QueryTile &rows, Value part);
   void loadQueries(const QueryTile &rows);
@@ -51,8 +51,7 @@ private:
     Values valid, scales;
   };
   TokenScales loadScales(Value tile, bool isWhole);
-  void storeScores(SmallVector<Values> scores, const TokenScales &tokens);
-  SoftmaxTile loadScores(Value tile, bool isWhole);
+  SoftmaxTile scores(Value tile, bool isWhole);
   void store(const SoftmaxState &state, const QueryTile &rows, Value part);
   Value sharedFloats(int64_t byte, Value index);
 
@@ -69,7 +68,7 @@ private:
   bool is8Bit, isSparse;
   int64_t headSize, valueSize, heads;
   /// Where in shared memory what starts.
-  int64_t queriesAt, scoresAt, logsAt, sharedBytes;
+  int64_t queriesAt, weightsAt, ofRowsAt, largestAt, sharedBytes;
 
   KernelBuilder *builder = nullptr;
   ImplicitLocOpBuilder *b = nullptr;

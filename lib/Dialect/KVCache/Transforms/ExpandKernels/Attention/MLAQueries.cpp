@@ -66,7 +66,7 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
           largest, [&](Value x, Value y) { return math.max(x, y); });
       Value mine = arith.add(
           arith.add(arith.mul(warp->number, rowCount), warp->row), 8 * half);
-      LLVM::StoreOp::create(*b, largest, sharedFloats(scoresAt, mine), 4);
+      LLVM::StoreOp::create(*b, largest, sharedFloats(largestAt, mine), 4);
     }
     gpu::BarrierOp::create(*b);
     for (int64_t half = 0; half < 2; ++half) {
@@ -74,14 +74,13 @@ void MLADecodeKernel::loadQueries(const QueryTile &rows) {
       for (int64_t w = 0; w < warps; ++w) {
         Value at = arith.add(warp->row, w * rowCount + 8 * half);
         Value most = LLVM::LoadOp::create(*b, b->getF32Type(),
-                                          sharedFloats(scoresAt, at), 4);
+                                          sharedFloats(largestAt, at), 4);
         largest = largest ? math.max(largest, most) : most;
       }
       auto [up, down] = math.powersTo16Bits(largest);
       factors[half] = queries->takeBack(factors[half], down);
       queries->scale(words[half], up);
     }
-    // The loop writes scores there after a barrier of its own.
   }
   for (int64_t number = 0; number < steps() / warps; ++number) {
     Values fragment;

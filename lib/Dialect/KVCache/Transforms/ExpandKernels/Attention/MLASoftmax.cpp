@@ -42,74 +42,65 @@ MLADecodeKernel::TokenScales MLADecodeKernel::loadScales(Value tile,
   return result;
 }
 
-/// Puts scores of the warp's eight tokens to shared memory, and logarithms of
-/// the scales of these.
-void MLADecodeKernel::storeScores(SmallVector<Values> scores,
-                                  const TokenScales &tokens) {
+/// Scores of the lane's rows and tokens, and logarithms of the scales of these.
+SoftmaxTile MLADecodeKernel::scores(Value tile, bool isWhole) {
   Arith arith(*b);
   FastMath math(*b);
-  Values logs;
-  for (int64_t i = 0; i < 2; ++i) {
-    Value log = math.number(0);
-    if (layout.isQuantized())
-      log = emitScaleLog(*b, tokens.scales[i]);
-    if (isSparse) {
-      Value none = math.number(-infinity);
-      for (Values &ofRow : scores)
-        ofRow[i] = math.select(tokens.valid[i], ofRow[i], none);
-      log = math.select(tokens.valid[i], log, none);
-    }
-    logs.push_back(log);
-  }
-  auto put = [&](ArrayRef<Value> numbers, Value at) {
-    Value pair = vector::FromElementsOp::create(
-        *b, VectorType::get({2}, b->getF32Type()), numbers);
-    LLVM::StoreOp::create(*b, pair, at, 8);
-  };
-  Value first = arith.add(arith.mul(warp->number, 8),
-                          products->scoreLanes().tokenInTile(*b, *warp, 0));
-  Value at = arith.add(arith.mul(warp->row, scoreStride), first);
-  for (auto [row, ofRow] : llvm::enumerate(scores))
-    put(ofRow, sharedFloats(scoresAt + row * 8 * scoreStride * 4, at));
-  if (layout.isQuantized())
-    // All rows of lanes write the same.
-    put(logs, sharedFloats(logsAt, first));
-}
-
-/// Scores of the lane's rows, by token of the lane: two of each eight.
-SoftmaxTile MLADecodeKernel::loadScores(Value tile, bool isWhole) {
-  Arith arith(*b);
-  FastMath math(*b);
+  Value none = math.number(-infinity);
+  TokenScales ofTokens = loadScales(tile, isWhole);
   SoftmaxTile result;
   result.factors = factors;
-  auto pairType = VectorType::get({2}, b->getF32Type());
-  Value pairAt = arith.mul(warp->column, 2);
-  auto get = [&](int64_t byte, Value at, Values &into) {
-    for (int64_t n = 0; n < tokens / 8; ++n) {
-      Value pair = LLVM::LoadOp::create(*b, pairType,
-                                        sharedFloats(byte + 8 * 4 * n, at), 8);
-      for (int64_t i = 0; i < 2; ++i)
-        into.push_back(vector::ExtractOp::create(*b, pair, i));
-    }
-  };
-  SmallVector<Values> &scores = result.scores;
-  scores.resize(2);
-  Value at = arith.add(arith.mul(warp->row, scoreStride), pairAt);
-  for (int64_t row = 0; row < 2; ++row)
-    get(scoresAt + row * 8 * scoreStride * 4, at, scores[row]);
-  if (layout.isQuantized())
-    get(logsAt, pairAt, result.logs.emplace_back());
-  // Of lists, what is no key is masked already.
-  if (isSparse || isWhole)
+  result.scores = products->scores(ofTokens.scales);
+  if (layout.isQuantized()) {
+    Values &logs = result.logs.emplace_back();
+    for (Value scale : ofTokens.scales)
+      logs.push_back(emitScaleLog(*b, scale));
+    if (isSparse)
+      for (auto [log, valid] : llvm::zip(logs, ofTokens.valid))
+        log = math.select(valid, log, none);
+  }
+  if (isWhole && !isSparse)
     return result;
-  Value first = arith.mul(tile, tokens);
-  Value none = math.number(-infinity);
-  for (int64_t row = 0; row < 2; ++row)
-    for (auto [i, score] : llvm::enumerate(scores[row])) {
-      Value token =
-          arith.add(first, products->weightLanes().tokenInTile(*b, *warp, i));
-      score = math.select(arith.less(token, ends[row]), score, none);
+  Value first = arith.add(arith.mul(tile, tokens), arith.mul(warp->number, 8));
+  for (auto [row, ofRow] : llvm::enumerate(result.scores))
+    for (auto [i, score] : llvm::enumerate(ofRow)) {
+      Value valid;
+      if (isSparse)
+        valid = ofTokens.valid[i];
+      else
+        valid = arith.less(
+            arith.add(first, products->scoreLanes().tokenInTile(*b, *warp, i)),
+            ends[row]);
+      score = math.select(valid, score, none);
     }
+  return result;
+}
+
+MLADecodeKernel::Values
+MLADecodeKernel::overWarps(ArrayRef<Value> ofRows,
+                           SoftmaxLanes::Combine combine) {
+  Arith arith(*b);
+  // Those of a row lie side by side. All lanes of a row write the same.
+  auto place = [&](int64_t row) {
+    return arith.mul(arith.add(warp->row, 8 * row), warps);
+  };
+  for (auto [row, value] : llvm::enumerate(ofRows))
+    LLVM::StoreOp::create(
+        *b, value, sharedFloats(ofRowsAt, arith.add(place(row), warp->number)),
+        4);
+  gpu::BarrierOp::create(*b);
+  auto type = VectorType::get({warps}, b->getF32Type());
+  Values result;
+  for (size_t row = 0; row < ofRows.size(); ++row) {
+    Value all = LLVM::LoadOp::create(
+        *b, type, sharedFloats(ofRowsAt, place(row)), 4 * warps);
+    Value total;
+    for (int64_t w = 0; w < warps; ++w) {
+      Value value = vector::ExtractOp::create(*b, all, w);
+      total = total ? combine(total, value) : value;
+    }
+    result.push_back(total);
+  }
   return result;
 }
 
@@ -120,11 +111,8 @@ void MLADecodeKernel::multiplyTile(SoftmaxState &state, Value tile,
   shared->store(words);
   gpu::BarrierOp::create(*b);
   loadNext();
-  TokenScales tokens = loadScales(tile, isWhole);
-  storeScores(products->scores(tokens.scales), tokens);
+  products->storeWeights(state.add(scores(tile, isWhole)).front());
   gpu::BarrierOp::create(*b);
-  SmallVector<SmallVector<Values>> weights =
-      state.add(loadScores(tile, isWhole));
-  products->addValues(state.output, weights.front());
+  products->addValues(state.output);
   gpu::BarrierOp::create(*b);
 }

@@ -35,9 +35,9 @@ void PagedAttentionKernel::storeOwn(const SoftmaxState &sums,
   assert(is8Bit && "others have other rows of weights than of sums");
   Arith arith(*b);
   int64_t perGroup = sums.output.size() / rowGroups;
+  Values weights = sums.totals();
   for (int64_t place = 0; place < lanes().rowsPerLane(); ++place) {
     int64_t inLane = place % 2, g = place / 2;
-    Value weight = sums.total(place);
     Value inTile = lanes().rowInTile(*b, *warp, place);
     Value exists = arith.less(arith.add(rows.begin, inTile), rows.end);
     emitIf(*b, exists, [&] {
@@ -54,7 +54,8 @@ void PagedAttentionKernel::storeOwn(const SoftmaxState &sums,
         }
         firstStep += piece.steps();
       }
-      store(rows, inTile, head, part, sums.maximum[place], weight, runs);
+      store(rows, inTile, head, part, sums.maximum[place], weights[place],
+            runs);
     });
   }
 }
@@ -79,9 +80,7 @@ void PagedAttentionKernel::merge(const SoftmaxState &sums,
 
   // What rows have once, by one of the lanes that know it.
   Value mine = arith.mul(warp->number, rowCount);
-  Values weights;
-  for (size_t place = 0; place < sums.weight.size(); ++place)
-    weights.push_back(sums.total(place));
+  Values weights = sums.totals();
   Value first = is8Bit ? warp->row : warp->column;
   emitIf(*b, arith.equal(first, arith.i32(0)), [&] {
     for (auto [place, maximum] : llvm::enumerate(sums.maximum)) {

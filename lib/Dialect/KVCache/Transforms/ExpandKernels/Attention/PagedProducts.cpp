@@ -207,8 +207,7 @@ void PagedProducts::addValues(MutableArrayRef<Value> sums,
     // Of one granule at a time, for fewer registers.
     int64_t granule = weights.size() == 1 ? 0 : cut.granuleOf(piece);
     if (number == 0 || cut.granuleOf(cut.pieces[number - 1]) < granule)
-      tile.emplace(b, scoreLanes, product, /*transposed=*/true,
-                   weights[granule]);
+      tile.emplace(b, scoreLanes, product, weights[granule]);
     for (int64_t step = 0; step < piece.steps(); ++step, at += 4) {
       Values fragment = valueFragment(values, number, step);
       for (int64_t rows = 0; rows < scoreLanes.rowGroups; ++rows)

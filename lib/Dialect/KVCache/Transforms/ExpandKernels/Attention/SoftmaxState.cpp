@@ -49,10 +49,12 @@ SoftmaxState SoftmaxState::with(ValueRange numbers) const {
   return state;
 }
 
-Value SoftmaxState::reduce(Value value,
-                           function_ref<Value(Value, Value)> combine) const {
-  return lanes.tokensOnRows ? warp->reduceColumn(value, combine)
-                            : warp->reduceRow(value, combine);
+SoftmaxState::Values SoftmaxState::reduce(Values ofRows,
+                                          SoftmaxLanes::Combine combine) const {
+  for (Value &value : ofRows)
+    value = lanes.tokensOnRows ? warp->reduceColumn(value, combine)
+                               : warp->reduceRow(value, combine);
+  return lanes.overWarps ? lanes.overWarps(ofRows, combine) : ofRows;
 }
 
 void SoftmaxState::scaleOutput(ArrayRef<Value> factors) {
@@ -67,9 +69,9 @@ void SoftmaxState::scaleOutput(ArrayRef<Value> factors) {
     sum = math.mul(sum, factor);
 }
 
-Value SoftmaxState::total(int64_t row) const {
+SoftmaxState::Values SoftmaxState::totals() const {
   FastMath math(*b);
-  return reduce(weight[row], [&](Value x, Value y) { return math.add(x, y); });
+  return reduce(weight, [&](Value x, Value y) { return math.add(x, y); });
 }
 
 void SoftmaxState::raise(ArrayRef<Value> largest) {
@@ -142,10 +144,13 @@ SoftmaxState::add(const SoftmaxTile &tile) {
       most = larger(most, tokenLogs.empty()
                               ? tile.scores[row][token]
                               : exponentUp(row, token, tokenLogs[token]));
-    most = reduce(most, larger);
+    largest.push_back(most);
+  }
+  largest = reduce(largest, larger);
+  for (auto [row, most] : llvm::enumerate(largest)) {
     if (tokenLogs.empty() && !tile.factors.empty())
       most = math.mulUp(most, tile.factors[row]);
-    largest.push_back(most);
+    most = math.sub(most, math.number(weightHeadroom));
   }
   raise(largest);
 

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of each row a maximum m of exponents (of base 2), the weights' sum SUM 2^(x -
-// m) and the sums of values SUM 2^(x - m) v, of the tokens that were. m may lag
-// behind, so that sums are scaled anew only where it has grown a lot.
+// Of each row a reference m, somewhat below the maximum of exponents (of base
+// 2), the weights' sum SUM 2^(x - m) and the sums of values SUM 2^(x - m) v, of
+// the tokens that were. m may lag behind, so that sums are scaled anew only
+// where the maximum has grown a lot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,19 +16,26 @@
 
 #include "../Tiles/Warp.h"
 
+#include <functional>
+
 namespace mlir::kvcache {
 
 /// Smaller than the exponents that rows have, but not infinite: the maximum of
 /// no token.
 constexpr double noMaximum = -1.0e30;
 
-/// A maximum may lag behind by so much (base 2) before sums are scaled anew.
-constexpr double maximumLag = 8;
+/// The reference lies so far below the maximum: of many small weights beside a
+/// large one f16, which ends at 2^-24 and at 2^16, holds more. Maxima so large
+/// that f32 has no such difference become a reference of at most 8 below.
+constexpr double weightHeadroom = 7;
+
+/// A maximum may grow by so much before sums are scaled anew.
+constexpr double maximumLag = 4;
 
 /// The least logarithm (base 2) of a scale of values: a weight without its
-/// scale is at most 2^(maximumLag - leastScaleLog), 2^108, of which f32 holds
-/// the sum of half a million.
-constexpr double leastScaleLog = -100;
+/// scale is at most 2^(weightHeadroom + maximumLag - leastScaleLog), 2^107, of
+/// which f32 holds the sum of a million.
+constexpr double leastScaleLog = -96;
 
 /// Which rows and tokens of a warp's tile the lanes have.
 struct SoftmaxLanes {
@@ -42,6 +50,12 @@ struct SoftmaxLanes {
   /// lane has scores of row `row`.
   SmallVector<int64_t> outputRows;
   bool transposesOutputs = false;
+  /// Where warps share the tokens of rows: gives `combine` over the warps of
+  /// numbers of the lane's rows, the same in all of them. All warps come
+  /// together.
+  using Combine = function_ref<Value(Value, Value)>;
+  std::function<SmallVector<Value>(ArrayRef<Value> ofRows, Combine combine)>
+      overWarps = nullptr;
 };
 
 /// What a lane has of a tile.
@@ -80,16 +94,17 @@ public:
   /// Multiplies the sums of values by all of `factors` (f32) that are not null.
   void scaleOutput(ArrayRef<Value> factors);
 
-  /// The sum of weights of a row, over all lanes.
-  Value total(int64_t row) const;
+  /// The sums of weights by row, over all lanes.
+  Values totals() const;
 
-  /// By row: the maximum, and the lane's sum of weights.
+  /// By row: the reference, and the lane's sum of weights.
   Values maximum, weight;
   /// The lane's sums of values.
   Values output;
 
 private:
-  Value reduce(Value value, function_ref<Value(Value, Value)> combine) const;
+  /// `combine` of the lane's numbers of rows over all lanes that share these.
+  Values reduce(Values ofRows, SoftmaxLanes::Combine combine) const;
   /// Scales sums anew where a maximum has grown a lot.
   void raise(ArrayRef<Value> largest);
 

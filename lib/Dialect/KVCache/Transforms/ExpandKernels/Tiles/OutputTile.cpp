@@ -13,34 +13,32 @@ using namespace mlir;
 using namespace mlir::kvcache;
 
 OutputTile::OutputTile(ImplicitLocOpBuilder &b, ScoreLanes lanes, Type element,
-                       bool transposed, ArrayRef<Values> weights)
-    : b(b), element(element), transposed(transposed) {
+                       ArrayRef<Values> weights)
+    : b(b), element(element), transposed(true) {
   Words registers(b);
-  int64_t terms = element.isBF16() ? 2 : 1;
   // Terms of eight rows and eight tokens, as fragments have them: pairs of a
   // row's tokens. Of transposed scores a lane has pairs of a token's rows.
   auto block = [&](int64_t rows, int64_t tokens) {
     if (!lanes.transposed)
       return registers.packTerms(weights[rows][2 * tokens],
-                                 weights[rows][2 * tokens + 1], element, terms);
-    Values words =
-        registers.packTerms(weights[2 * rows][tokens],
-                            weights[2 * rows + 1][tokens], element, terms);
+                                 weights[rows][2 * tokens + 1], element,
+                                 weightTerms);
+    Values words = registers.packTerms(weights[2 * rows][tokens],
+                                       weights[2 * rows + 1][tokens], element,
+                                       weightTerms);
     for (Value &word : words)
       word = emitTranspose(b, word);
     return words;
   };
-  // B is two blocks, of sixteen tokens; A has sixteen rows as well.
-  int64_t groups = transposed ? 1 : 2;
-  for (int64_t rows = 0; rows < lanes.rowGroups; rows += groups) {
+  for (int64_t rows = 0; rows < lanes.rowGroups; ++rows) {
     auto &ofRows = fragments.emplace_back();
+    // B is two blocks, of sixteen tokens.
     for (int64_t step = 0; step < lanes.tokenGroups / 2; ++step) {
-      auto &ofStep = ofRows.emplace_back(terms);
+      auto &ofStep = ofRows.emplace_back(weightTerms);
       for (int64_t half = 0; half < 2; ++half)
-        for (int64_t group = 0; group < groups; ++group)
-          for (auto [fragment, word] :
-               llvm::zip(ofStep, block(rows + group, 2 * step + half)))
-            fragment.push_back(word);
+        for (auto [fragment, word] :
+             llvm::zip(ofStep, block(rows, 2 * step + half)))
+          fragment.push_back(word);
     }
   }
 }

@@ -11,18 +11,26 @@
 
 namespace mlir::kvcache {
 
+/// Numbers of 16 bits whose sum a weight is. One has too few bits where values
+/// cancel.
+constexpr int64_t weightTerms = 2;
+
 /// Weights of a tile as fragments, to multiply values with on tensor cores: as
 /// A of O = P V or, where outputs are transposed, as B of O^T = V^T P^T. A step
-/// is sixteen tokens.
+/// is sixteen tokens. Products are of `element`.
 class OutputTile {
 public:
   using Values = SmallVector<Value>;
 
-  /// `weights` (f32) are by row and token of the lane, where its scores lie.
-  /// Products are of `element`; where that is bf16, whose 8 bits are too few,
-  /// weights are sums of two.
+  /// Fragments A of sixteen rows, by step and term.
+  OutputTile(ImplicitLocOpBuilder &b, Type element,
+             ArrayRef<SmallVector<Values>> fragments)
+      : b(b), element(element), transposed(false),
+        fragments{llvm::to_vector(fragments)} {}
+  /// Fragments B, of weights (f32) by row and token of the lane, where its
+  /// scores lie.
   OutputTile(ImplicitLocOpBuilder &b, ScoreLanes lanes, Type element,
-             bool transposed, ArrayRef<Values> weights);
+             ArrayRef<Values> weights);
 
   /// Adds the product with `values`, a fragment B of the tokens of step `step`
   /// and eight elements or, transposed, a fragment A of sixteen elements and
