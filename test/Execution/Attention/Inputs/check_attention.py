@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--out", default="f32", help="the type of results")
     parser.add_argument("--keep")
     parser.add_argument("--expand", default="")
-    for name in ("D", "P", "g", "H"):
+    for name in ("D", "P", "g", "H", "group"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--dtype")
     parser.add_argument("--small", action="store_true")
@@ -115,7 +115,7 @@ def main():
     lengths = options.lengths or lengths
     failures = 0
     for number in range(options.runs):
-        group = (1, 3, 4, 8, 16)[number % 5]
+        group = options.group or (1, 3, 4, 8, 16)[number % 5]
         count = 3 if number % 2 else len(lengths)
         chosen = [lengths[i] for i in rng.permutation(len(lengths))[:count]]
         if options.op == "mla_decode":

@@ -155,8 +155,6 @@ void MLADecodeKernel::emitRows(const QueryTile &rows, Value part) {
           last)));
     source->setSequence(rows.sequence, end);
   }
-  // Of the rows before all is read.
-  gpu::BarrierOp::create(*b);
   loadQueries(rows);
 
   auto [first, stop] =

@@ -72,6 +72,17 @@ static int64_t rowGroupsOf(PagedAttentionOp op) {
              : 1;
 }
 
+/// Whether queries wait in shared memory, where registers do not hold them
+/// beside sums, a tile and scales of elements.
+static bool sharesQueries(PagedAttentionOp op) {
+  LayoutAttr layout = kvcache::getLayout(op.getKeys().getType());
+  int64_t size = layout.getHeadSize();
+  bool is8Bit = layout.getDtype().getIntOrFloatBitWidth() == 8;
+  if (rowGroupsOf(op) == 1)
+    return is8Bit && size > (ElementScales::suits(layout) ? 128 : 192);
+  return size > 128 || scalesPerToken(op) > 1 || ElementScales::suits(layout);
+}
+
 /// Whether products have so many scales that there is one loop of tiles.
 static bool hasManyScales(PagedAttentionOp op) {
   return scalesPerToken(op) * rowGroupsOf(op) >= 8;
@@ -267,6 +278,8 @@ void PagedAttentionKernel::emitTile(const QueryTile &rows, Value head,
   tiles->setRange(*warp, rows.sequence, head, begin, end);
   queries->load(*warp, rows.firstRow, head, tileRows);
   factors = queries->scoreFactors(*warp, /*byColumn=*/is8Bit);
+  if (!sharesScales && sharesQueries(op))
+    products->shareQueries(*builder);
 
   SoftmaxState sums(*b, *warp, softmaxLanes());
   if (walksOnce) {
@@ -419,9 +432,11 @@ LogicalResult mlir::kvcache::expandPagedAttention(PagedAttentionOp op,
   }
   if (tuning.threads == 0)
     tuning.threads = 128;
-  // Warps leave their sums in shared memory.
+  // Warps leave their sums in shared memory, beside queries.
   int64_t rows = 8 * rowGroupsOf(op);
-  int64_t most = staticSharedBytes / (rows * (layout.getHeadSize() + 2) * 4);
+  int64_t queries = sharesQueries(op) ? rows * layout.getHeadSize() * 2 : 0;
+  int64_t most =
+      (staticSharedBytes - queries) / (rows * (layout.getHeadSize() + 2) * 4);
   tuning.threads =
       Warp::lanes * std::clamp<int64_t>(tuning.threads / Warp::lanes, 1, most);
   if (tuning.blocksPerSM == 0 && tuning.threads == 128)

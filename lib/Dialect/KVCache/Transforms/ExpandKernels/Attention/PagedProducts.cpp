@@ -6,12 +6,14 @@
 
 #include "PagedProducts.h"
 
+#include "../ControlFlow.h"
 #include "../Tiles/FastMath.h"
 #include "../Tiles/Mma.h"
 #include "../Tiles/OutputTile.h"
 #include "../Tiles/Words.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::kvcache;
@@ -37,16 +39,70 @@ Value PagedProducts::decodeScale() const {
 
 SmallVector<PagedProducts::Values> PagedProducts::scores(ValueRange keys,
                                                          ValueRange scales) {
+  // Or loads that are the same in each turn would leave the loop.
+  if (sharedQueries)
+    warp.wait();
   return is8Bit() ? scoresOf8Bits(keys, scales) : scoresOf16Bits(keys);
+}
+
+SmallVector<PagedProducts::Place> PagedProducts::steps() const {
+  SmallVector<Place> steps;
+  for (auto [number, piece] : llvm::enumerate(tiles.cutOf(Side::key).pieces))
+    for (int64_t step = 0; step < piece.steps(); ++step)
+      steps.push_back({number, step});
+  return steps;
+}
+
+PagedProducts::Values PagedProducts::queryWords(int64_t number) {
+  if (sharedQueries) {
+    int64_t words = is8Bit() ? 2 * scoreLanes.rowGroups : 4;
+    Arith arith(b);
+    Value place = arith.add(arith.mul(warp.lane, words),
+                            arith.i32(number * Warp::lanes * words));
+    return Words(b).of(vector::LoadOp::create(
+        b, VectorType::get({words}, b.getI32Type()), sharedQueries,
+        ValueRange{arith.toIndex(place)}, /*nontemporal=*/false,
+        llvm::MaybeAlign(4 * words)));
+  }
+  SmallVector<Place> steps = this->steps();
+  auto [piece, step] = steps[number];
+  if (is8Bit()) {
+    Values words;
+    for (int64_t rows = 0; rows < scoreLanes.rowGroups; ++rows)
+      llvm::append_range(words, queries.fragmentB(rows, piece, step));
+    return words;
+  }
+  if (scoreLanes.rowGroups > 1)
+    return queries.fragmentA(piece, step);
+  return queries.fragmentOfTwo(
+      steps[number], steps[std::min<size_t>(number + 1, steps.size() - 1)]);
+}
+
+void PagedProducts::shareQueries(KernelBuilder &builder) {
+  Arith arith(b);
+  SmallVector<Values> all;
+  for (size_t number = 0; number < steps().size(); ++number)
+    all.push_back(queryWords(number));
+  int64_t words = all.front().size();
+  Value memory = builder.shareMemory(
+      b.getI32Type(), all.size() * Warp::lanes * words, 4 * words);
+  emitIf(b, arith.equal(warp.number, arith.i32(0)), [&] {
+    for (auto [number, ofStep] : llvm::enumerate(all)) {
+      Value place = arith.add(arith.mul(warp.lane, words),
+                              arith.i32(number * Warp::lanes * words));
+      vector::StoreOp::create(
+          b, Words(b).vector(ofStep), memory, ValueRange{arith.toIndex(place)},
+          /*nontemporal=*/false, llvm::MaybeAlign(4 * words));
+    }
+  });
+  gpu::BarrierOp::create(b);
+  sharedQueries = memory;
 }
 
 SmallVector<PagedProducts::Values>
 PagedProducts::scoresOf16Bits(ValueRange keys) {
-  SmallVector<std::pair<int64_t, int64_t>> steps;
-  for (auto [number, piece] : llvm::enumerate(tiles.cutOf(Side::key).pieces))
-    for (int64_t step = 0; step < piece.steps(); ++step)
-      steps.push_back({number, step});
-  auto keysOf = [&](std::pair<int64_t, int64_t> place) {
+  SmallVector<Place> steps = this->steps();
+  auto keysOf = [&](Place place) {
     auto [piece, step] = place;
     SmallVector<Values> ofTokens;
     for (int64_t token = 0; token < CacheTiles::keysPerLane; ++token) {
@@ -57,14 +113,13 @@ PagedProducts::scoresOf16Bits(ValueRange keys) {
   };
   ScoreTile tile(b, scoreLanes, product);
   if (scoreLanes.rowGroups > 1) {
-    for (auto place : steps)
-      tile.add(queries.fragmentA(place.first, place.second), keysOf(place));
+    for (auto [number, place] : llvm::enumerate(steps))
+      tile.add(queryWords(number), keysOf(place));
     return tile.scores();
   }
   for (size_t i = 0; i < steps.size(); i += 2) {
     size_t next = std::min(i + 1, steps.size() - 1);
-    Values fragment = queries.fragmentOfTwo(steps[i], steps[next]);
-    tile.addTwo(fragment, keysOf(steps[i]),
+    tile.addTwo(queryWords(i), keysOf(steps[i]),
                 next > i ? keysOf(steps[next]) : SmallVector<Values>());
   }
   return tile.scores();
@@ -84,7 +139,7 @@ PagedProducts::scoresOf8Bits(ValueRange keys, ValueRange scales) {
   ScoreTile tile(b, scoreLanes, product);
   // All elements of a token end in its score: one NaN is as good as another.
   SmallVector<Values> decoded(CacheTiles::keysPerLane);
-  int64_t firstOfPiece = 0;
+  int64_t firstOfPiece = 0, stepNumber = 0;
   for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
     bool isLastPiece = number + 1 == cut.pieces.size();
     for (int64_t step = 0; step < piece.steps(); ++step) {
@@ -109,9 +164,10 @@ PagedProducts::scoresOf8Bits(ValueRange keys, ValueRange scales) {
             fragment[2 * half + token] = word;
         }
       }
+      Values words = queryWords(stepNumber++);
       SmallVector<Values> ofRows;
       for (int64_t rows = 0; rows < scoreLanes.rowGroups; ++rows)
-        ofRows.push_back(queries.fragmentB(rows, number, step));
+        ofRows.push_back(Values(ArrayRef(words).slice(2 * rows, 2)));
       for (const Values &fragment : fragments)
         tile.add(ofRows, fragment);
     }

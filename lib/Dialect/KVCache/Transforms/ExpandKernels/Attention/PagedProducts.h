@@ -26,6 +26,11 @@ public:
   PagedProducts(ImplicitLocOpBuilder &b, Warp &warp, const CacheTiles &tiles,
                 QueryFragments &queries, int64_t rowGroups);
 
+  /// Puts the queries' fragments to shared memory, from where `scores` takes
+  /// them: registers that hold none are free. All warps of the block have the
+  /// same rows, and come together; once.
+  void shareQueries(KernelBuilder &builder);
+
   /// How scores lie.
   const ScoreLanes &lanes() const { return scoreLanes; }
 
@@ -56,6 +61,14 @@ public:
   Value decodeScale() const;
 
 private:
+  using Place = std::pair<int64_t, int64_t>;
+
+  /// Steps of 16 elements of keys: a piece, and which one of it.
+  SmallVector<Place> steps() const;
+  /// What scores take of queries at step `number` of all: fragment A of two
+  /// groups of rows, or of this step and the next one of one group; of 8 bits
+  /// fragment B of each group.
+  Values queryWords(int64_t number);
   SmallVector<Values> scoresOf16Bits(ValueRange keys);
   SmallVector<Values> scoresOf8Bits(ValueRange keys, ValueRange scales);
   Values valueFragment(const LoadedValues &values, int64_t piece, int64_t step);
@@ -67,6 +80,9 @@ private:
   QueryFragments &queries;
   Type dtype, product;
   ScoreLanes scoreLanes;
+  /// Where queries lie, step by step and lane by lane; null where they are in
+  /// registers.
+  Value sharedQueries;
 };
 
 } // namespace mlir::kvcache
