@@ -123,12 +123,17 @@ FORMS = (
     paged("f8E4M3FN", 96, 16, group=16),
     paged("i8", 80, 64, group=16),
     paged("i8", 128, 1),
+    paged("bf16", 192, group=16, options=True),
+    paged("f8E4M3FN", 192, 64, group=16),
+    paged("f8E4M3FN", 256, 24, heads=2),
     latent("bf16", policy="trap"),
     latent("bf16", listed=True, registers=241),
     latent("bf16", page=1, policy="trap"),
     latent("bf16", listed=True, policy="trap"),
     latent("f8E4M3FN", page=16, policy="trap", heads=128),
     indexer(64, policy="trap"),
+    # Three blocks of a multiprocessor are worth them on sm_80.
+    indexer(64, fused=True, spilled=8),
 )
 
 
@@ -137,27 +142,26 @@ def grid():
     for dtype in ("bf16", "f16"):
         for size in (64, 80, 96, 128, 192, 256):
             for group in (1, 8, 16):
-                # Sums and queries of sixteen rows take 144.
-                spilled = 16 if size == 192 and group > 8 else 0
-                yield paged(dtype, size, group=group, spilled=spilled)
+                yield paged(dtype, size, group=group)
+            yield paged(dtype, size, group=16, options=True)
         for group in (1, 4):
             yield paged(dtype, 128, group=group, workspace=False)
             yield paged(dtype, 128, group=group, policy="trap")
         yield paged(dtype, 128, attributes=" {softcap = 30.0 : f32, window = 512 : i64}")
     for dtype in ("f8E4M3FN", "i8"):
         for size in (64, 80, 96, 128, 192, 256):
-            for granularity in sorted({size, 128, 64, 32, 16, 24, 1}):
+            for granularity in sorted({size, 128, 64, 32, 16, 24, 12, 1}):
                 if granularity > size:
                     continue
                 for group in (4, 16):
                     yield paged(dtype, size, granularity, group,
-                                spilled=most_spilled(size, granularity, group))
+                                spilled=most_spilled(size, granularity))
         yield paged(dtype, 128, 128, workspace=False)
         for size, granularity in ((128, 128), (128, 32), (128, 16), (256, 256),
                                   (256, 1), (64, 3)):
             for group in (4, 16):
                 yield paged(dtype, size, granularity, group, policy="trap",
-                            spilled=most_spilled(size, granularity, group))
+                            spilled=most_spilled(size, granularity))
     for dtype in ("bf16", "f8E4M3FN", "i8"):
         for policy in ("", "trap"):
             for heads in (16, 17, 128):
@@ -173,16 +177,10 @@ def grid():
                               spilled=16 if policy != "trap" else 0)
 
 
-def most_spilled(size, granularity, group):
-    """Bytes that are known to spill on some chip: sums of large heads beside many
-    scales, with all 255 registers."""
-    if size == 256 and granularity % 16:
-        return 360
-    if size == 256 and granularity == 16:
-        return 96
-    if size == 192 and (granularity == 24 or granularity == 64 and group > 8):
-        return 48
-    return 32 if size == 128 and granularity == 24 and group > 8 else 0
+def most_spilled(size, granularity):
+    """Bytes that are known to spill on some chip: large heads of more scales than
+    registers."""
+    return 144 if size == 256 and granularity < 16 else 0
 
 
 def check(kernel, ptxas, folder):

@@ -152,10 +152,15 @@ Values emitElementScales(Kernel &kernel, ValueRange in) {
           return side == Side::key ? kernel.warp.reduceRow(value, combine)
                                    : kernel.warp.reduceColumn(value, combine);
         });
-    for (auto [of, elements, ofToken] :
-         llvm::zip(scales, normalized.elements, normalized.tokenScales)) {
-      llvm::append_range(result, kernel.asWords(of));
-      llvm::append_range(result, kernel.asWords(elements));
+    auto putElements = [&](const Values &ofToken) {
+      for (size_t i = 0; i < tiles.cutOf(side).pieces.size(); ++i)
+        llvm::append_range(
+            result, kernel.asWords(tiles.scalesOfElements(side, ofToken, i)));
+    };
+    for (auto [of, inPlace, ofToken] :
+         llvm::zip(scales, normalized.scales, normalized.tokenScales)) {
+      putElements(of);
+      putElements(inPlace);
       result.push_back(kernel.asWord(ofToken));
     }
   }

@@ -293,10 +293,16 @@ SmallVector<Value> CacheTiles::loadElementScales(Side side, Value tile,
 SmallVector<SmallVector<Value>>
 CacheTiles::elementScales(Side side, ValueRange all) const {
   SmallVector<Value> scales = llvm::to_vector(all.drop_front(vectors(side)));
-  ElementScales ofLane = scalesOfLane(side);
+  int64_t count = scalesOfLane(side).count();
   SmallVector<SmallVector<Value>> result;
   for (int64_t token = 0; token < tokensPerLane(side); ++token)
-    result.push_back(ofLane.ofElements(
-        ArrayRef(scales).slice(token * ofLane.count(), ofLane.count())));
+    result.push_back(
+        llvm::to_vector(ArrayRef(scales).slice(token * count, count)));
   return result;
+}
+
+SmallVector<Value> CacheTiles::scalesOfElements(Side side,
+                                                ArrayRef<Value> ofToken,
+                                                int64_t piece) const {
+  return scalesOfLane(side).ofElements(ofToken, piece);
 }

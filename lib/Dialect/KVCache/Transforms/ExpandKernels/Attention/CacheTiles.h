@@ -54,9 +54,13 @@ public:
   /// The registers of piece `piece` of the lane's token `token`.
   SmallVector<Value> wordsOf(Side side, ValueRange all, int64_t token,
                              int64_t piece) const;
-  /// The scales of elements of what was loaded, by token.
+  /// What was loaded for scales of elements, by token.
   SmallVector<SmallVector<Value>> elementScales(Side side,
                                                 ValueRange all) const;
+  /// Of these of a token, or what stands for them, the scales of the lane's
+  /// elements of piece `piece`.
+  SmallVector<Value> scalesOfElements(Side side, ArrayRef<Value> ofToken,
+                                      int64_t piece) const;
 
   /// Where the tokens of tile `tile` (`i32`) lie: `pageCount` numbers, `i32`.
   SmallVector<Value> pages(Value tile);

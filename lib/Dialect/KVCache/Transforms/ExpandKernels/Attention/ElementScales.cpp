@@ -13,8 +13,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include "llvm/ADT/SetVector.h"
-
 using namespace mlir;
 using namespace mlir::kvcache;
 
@@ -93,29 +91,28 @@ SmallVector<Value> ElementScales::load(Value source, Value block, Value slot,
   return scales;
 }
 
-SmallVector<Value> ElementScales::ofElements(ArrayRef<Value> loaded) {
+SmallVector<Value> ElementScales::ofElements(ArrayRef<Value> loaded,
+                                             int64_t number) {
   Arith arith(b);
   int64_t granularity = layout.getGranularity();
+  for (const HeadPiece &before : ArrayRef(cut.pieces).take_front(number))
+    loaded = loaded.drop_front(granulesOf(before).count);
+  const HeadPiece &piece = cut.pieces[number];
+  auto [granules, isAligned] = granulesOf(piece);
+  Value inGranule;
+  if (!isAligned)
+    inGranule = arith.rem(firstElement(piece), granularity);
   SmallVector<Value> scales;
-  for (const HeadPiece &piece : cut.pieces) {
-    auto [granules, isAligned] = granulesOf(piece);
-    ArrayRef<Value> ofPiece = loaded.take_front(granules);
-    loaded = loaded.drop_front(granules);
-    Value inGranule;
-    if (!isAligned)
-      inGranule = arith.rem(firstElement(piece), granularity);
-    for (int64_t i = 0; i < piece.perLane; ++i) {
-      int64_t granule = i / granularity;
-      Value scale = ofPiece[granule];
-      // The elements start inside of a granule, which may end before the
-      // element.
-      if (!isAligned && granule + 1 < granules && i % granularity != 0) {
-        Value isNext =
-            arith.less(arith.i32(granularity - i % granularity - 1), inGranule);
-        scale = arith::SelectOp::create(b, isNext, ofPiece[granule + 1], scale);
-      }
-      scales.push_back(scale);
+  for (int64_t i = 0; i < piece.perLane; ++i) {
+    int64_t granule = i / granularity;
+    Value scale = loaded[granule];
+    // The elements start inside of a granule, which may end before the element.
+    if (!isAligned && granule + 1 < granules && i % granularity != 0) {
+      Value isNext =
+          arith.less(arith.i32(granularity - i % granularity - 1), inGranule);
+      scale = arith::SelectOp::create(b, isNext, loaded[granule + 1], scale);
     }
+    scales.push_back(scale);
   }
   return scales;
 }
@@ -132,7 +129,7 @@ NormalizedScales mlir::kvcache::emitNormalizedScales(
   for (ArrayRef<Value> ofToken : scales) {
     auto larger = [&](Value x, Value y) { return math.max(x, y); };
     Value largest = math.number(0);
-    for (Value scale : llvm::SetVector<Value>(ofToken.begin(), ofToken.end())) {
+    for (Value scale : ofToken) {
       Value magnitude = math.absolute(scale);
       // Infinity stays with the elements that have it, as NaN does.
       Value isFinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
@@ -142,14 +139,9 @@ NormalizedScales mlir::kvcache::emitNormalizedScales(
     }
     auto [up, down] = math.powersTo16Bits(reduce(largest, larger));
     Value power = math.mul(up, toElements);
-    auto &elements = result.elements.emplace_back();
-    llvm::DenseMap<Value, Value> known;
-    for (Value scale : ofToken) {
-      Value &normalized = known[scale];
-      if (!normalized)
-        normalized = math.mul(scale, power);
-      elements.push_back(normalized);
-    }
+    auto &normalized = result.scales.emplace_back();
+    for (Value scale : ofToken)
+      normalized.push_back(math.mul(scale, power));
     result.tokenScales.push_back(math.mul(down, math.number(0x1p14)));
   }
   return result;

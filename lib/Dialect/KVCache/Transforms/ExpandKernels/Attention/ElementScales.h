@@ -35,8 +35,9 @@ public:
   int64_t count() const;
   /// Loads these, in f32, of a head of slot `slot` of a block.
   SmallVector<Value> load(Value source, Value block, Value slot, Value head);
-  /// Of what was loaded the scale of each element.
-  SmallVector<Value> ofElements(ArrayRef<Value> loaded);
+  /// Of what was loaded, or what stands for it, the scale of each element of
+  /// piece `number`.
+  SmallVector<Value> ofElements(ArrayRef<Value> loaded, int64_t number);
 
 private:
   /// Granules of which a lane has elements of a piece, at most; where
@@ -55,11 +56,11 @@ private:
   Value lane;
 };
 
-/// What is in place of the scales of a lane's elements, by token of the lane.
+/// What is in place of the scales that a lane has loaded, by token of the lane.
 struct NormalizedScales {
   /// The scales divided by the token's, times what `Words::decodeScaled` leaves
   /// out: elements times these fit f16, with room below for much smaller ones.
-  SmallVector<SmallVector<Value>> elements;
+  SmallVector<SmallVector<Value>> scales;
   /// Powers of two (f32): the largest finite scale of the token, rounded down.
   SmallVector<Value> tokenScales;
   /// What products are to be multiplied by besides: the largest element is less
@@ -67,7 +68,7 @@ struct NormalizedScales {
   static constexpr double decodeScale = 0x1p-5;
 };
 
-/// Normalizes scales of elements, by token of the lane. `decodeScale` is that
+/// Normalizes loaded scales, by token of the lane. `decodeScale` is that
 /// of the elements' dtype (`Words::decodedUnit`). `reduce` combines a number
 /// over the lanes that share a token. Scales that are NaN or infinite stay so,
 /// and have no influence on others.

@@ -79,7 +79,7 @@ static bool sharesQueries(PagedAttentionOp op) {
   int64_t size = layout.getHeadSize();
   bool is8Bit = layout.getDtype().getIntOrFloatBitWidth() == 8;
   if (rowGroupsOf(op) == 1)
-    return is8Bit && size > (ElementScales::suits(layout) ? 128 : 192);
+    return size > (is8Bit && !ElementScales::suits(layout) ? 192 : 128);
   return size > 128 || scalesPerToken(op) > 1 || ElementScales::suits(layout);
 }
 

@@ -57,8 +57,9 @@ PagedProducts::Values PagedProducts::queryWords(int64_t number) {
   if (sharedQueries) {
     int64_t words = is8Bit() ? 2 * scoreLanes.rowGroups : 4;
     Arith arith(b);
-    Value place = arith.add(arith.mul(warp.lane, words),
-                            arith.i32(number * Warp::lanes * words));
+    Value place =
+        arith.add(arith.mul(warp.lane, words),
+                  arith.i32(number / stepsPerFragment() * Warp::lanes * words));
     return Words(b).of(vector::LoadOp::create(
         b, VectorType::get({words}, b.getI32Type()), sharedQueries,
         ValueRange{arith.toIndex(place)}, /*nontemporal=*/false,
@@ -81,7 +82,7 @@ PagedProducts::Values PagedProducts::queryWords(int64_t number) {
 void PagedProducts::shareQueries(KernelBuilder &builder) {
   Arith arith(b);
   SmallVector<Values> all;
-  for (size_t number = 0; number < steps().size(); ++number)
+  for (size_t number = 0; number < steps().size(); number += stepsPerFragment())
     all.push_back(queryWords(number));
   int64_t words = all.front().size();
   Value memory = builder.shareMemory(
@@ -139,9 +140,13 @@ PagedProducts::scoresOf8Bits(ValueRange keys, ValueRange scales) {
   ScoreTile tile(b, scoreLanes, product);
   // All elements of a token end in its score: one NaN is as good as another.
   SmallVector<Values> decoded(CacheTiles::keysPerLane);
-  int64_t firstOfPiece = 0, stepNumber = 0;
+  int64_t stepNumber = 0;
   for (auto [number, piece] : llvm::enumerate(cut.pieces)) {
     bool isLastPiece = number + 1 == cut.pieces.size();
+    SmallVector<Values> elementScales;
+    for (const Values &ofToken : normalized.scales)
+      elementScales.push_back(
+          tiles.scalesOfElements(Side::key, ofToken, number));
     for (int64_t step = 0; step < piece.steps(); ++step) {
       // By term, token and half of the step, as fragment A has them.
       SmallVector<Values> fragments(
@@ -157,8 +162,7 @@ PagedProducts::scoresOf8Bits(ValueRange keys, ValueRange scales) {
           if (tiles.hasElementScales())
             terms = registers.multiply(
                 pairs[half],
-                ArrayRef(normalized.elements[token])
-                    .slice(firstOfPiece + 4 * step + 2 * half, 2),
+                ArrayRef(elementScales[token]).slice(4 * step + 2 * half, 2),
                 product, dequantizedKeyTerms);
           for (auto [fragment, word] : llvm::zip(fragments, terms))
             fragment[2 * half + token] = word;
@@ -171,7 +175,6 @@ PagedProducts::scoresOf8Bits(ValueRange keys, ValueRange scales) {
       for (const Values &fragment : fragments)
         tile.add(ofRows, fragment);
     }
-    firstOfPiece += piece.perLane;
     // Where a granule ends, its scale is due.
     int64_t granule = cut.granuleOf(piece);
     if (!tiles.isQuantized() || tiles.hasElementScales() ||
@@ -197,7 +200,7 @@ PagedProducts::LoadedValues PagedProducts::prepare(ValueRange values,
       [&](Value value, function_ref<Value(Value, Value)> combine) {
         return warp.reduceColumn(value, combine);
       });
-  result.elementScales = normalized.elements;
+  result.elementScales = normalized.scales;
   // Those of the tokens of the lane's scores, which other lanes have.
   Arith arith(b);
   Value lane = arith.div(warp.row, 2);
@@ -210,11 +213,10 @@ PagedProducts::LoadedValues PagedProducts::prepare(ValueRange values,
   return result;
 }
 
-PagedProducts::Values PagedProducts::valueFragment(const LoadedValues &loaded,
-                                                   int64_t number,
-                                                   int64_t step) {
+PagedProducts::Values
+PagedProducts::valueFragment(const LoadedValues &loaded, int64_t number,
+                             int64_t step, ArrayRef<Values> elementScales) {
   Words registers(b);
-  const HeadCut &cut = tiles.cutOf(Side::value);
   // Of a step a lane has two elements: rows `row` and `row + 8` of V^T.
   Values fragment;
   for (int64_t pair = 0; pair < 2; ++pair) {
@@ -241,13 +243,10 @@ PagedProducts::Values PagedProducts::valueFragment(const LoadedValues &loaded,
                                        {fragment[i], fragment[2 + i]}, dtype);
   if (!tiles.hasElementScales())
     return fragment;
-  int64_t first = 2 * step;
-  for (int64_t i = 0; i < number; ++i)
-    first += cut.pieces[i].perLane;
   for (auto [place, register_] : llvm::enumerate(fragment)) {
-    int64_t token = place / 2 * 2, element = first + place % 2;
-    Value scales[] = {loaded.elementScales[token][element],
-                      loaded.elementScales[token + 1][element]};
+    int64_t token = place / 2 * 2, element = 2 * step + place % 2;
+    Value scales[] = {elementScales[token][element],
+                      elementScales[token + 1][element]};
     register_ = registers.multiply(register_, scales, product).front();
   }
   return fragment;
@@ -264,8 +263,12 @@ void PagedProducts::addValues(MutableArrayRef<Value> sums,
     int64_t granule = weights.size() == 1 ? 0 : cut.granuleOf(piece);
     if (number == 0 || cut.granuleOf(cut.pieces[number - 1]) < granule)
       tile.emplace(b, scoreLanes, product, weights[granule]);
+    SmallVector<Values> elementScales;
+    for (const Values &ofToken : values.elementScales)
+      elementScales.push_back(
+          tiles.scalesOfElements(Side::value, ofToken, number));
     for (int64_t step = 0; step < piece.steps(); ++step, at += 4) {
-      Values fragment = valueFragment(values, number, step);
+      Values fragment = valueFragment(values, number, step, elementScales);
       for (int64_t rows = 0; rows < scoreLanes.rowGroups; ++rows)
         tile->add(sums.slice(rows * sumsPerGroup + at, 4), rows, /*step=*/0,
                   fragment);

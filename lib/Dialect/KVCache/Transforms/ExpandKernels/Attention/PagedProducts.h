@@ -45,7 +45,7 @@ public:
   struct LoadedValues {
     ValueRange values;
     Values scales;
-    /// By token of the values and element of the lane.
+    /// By token of the values, normalized: see ElementScales.
     SmallVector<Values> elementScales;
   };
   LoadedValues prepare(ValueRange values, ValueRange scales);
@@ -69,9 +69,15 @@ private:
   /// groups of rows, or of this step and the next one of one group; of 8 bits
   /// fragment B of each group.
   Values queryWords(int64_t number);
+  int64_t stepsPerFragment() const {
+    return !is8Bit() && scoreLanes.rowGroups == 1 ? 2 : 1;
+  }
   SmallVector<Values> scoresOf16Bits(ValueRange keys);
   SmallVector<Values> scoresOf8Bits(ValueRange keys, ValueRange scales);
-  Values valueFragment(const LoadedValues &values, int64_t piece, int64_t step);
+  /// `elementScales` are by token and element of the piece, empty where
+  /// elements have none.
+  Values valueFragment(const LoadedValues &values, int64_t piece, int64_t step,
+                       ArrayRef<Values> elementScales);
   bool is8Bit() const { return scoreLanes.transposed; }
 
   ImplicitLocOpBuilder &b;
@@ -80,8 +86,8 @@ private:
   QueryFragments &queries;
   Type dtype, product;
   ScoreLanes scoreLanes;
-  /// Where queries lie, step by step and lane by lane; null where they are in
-  /// registers.
+  /// Where queries lie, fragment by fragment and lane by lane; null where they
+  /// are in registers.
   Value sharedQueries;
 };
 
