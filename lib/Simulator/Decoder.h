@@ -29,6 +29,8 @@ struct SlotInfo {
   uint32_t offset = 0;
   /// Has one value whichever function runs.
   bool isShared = false;
+  /// Its values come from the time.
+  bool isTime = false;
 };
 
 /// What a copy of several registers is made of: all of them, one of another
@@ -62,7 +64,7 @@ struct FunctionFrame {
   /// Of Program::frames, where the function lives on the stack; else -1.
   int32_t layout = -1;
   std::unordered_map<const ast::Variable *, uint32_t> localOffsets;
-  /// Only with DecodeOptions::trackRegisters, in order.
+  /// Only where they are needed, in order.
   std::vector<RegisterUse> uses;
 };
 
@@ -115,6 +117,12 @@ private:
   void markGuesses();
   /// Adds what has to be watched of a function's registers (RegisterInit.cpp).
   void trackRegisters(FunctionFrame &frame, uint32_t begin);
+  /// Whether it reads %clock, %globaltimer or a part of these; notes the
+  /// function's registers whose values come from them, and where the others
+  /// lie (TimeRegisters.cpp).
+  static bool readsTime(const ast::Statement &statement);
+  void findTimeRegisters(const FunctionFrame &frame);
+  void layoutBesideTime();
   /// Notes what accesses the registers of wgmmas (WgmmaRegisters.cpp).
   void trackProducts();
   void layoutShared();

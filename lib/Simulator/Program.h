@@ -198,6 +198,9 @@ struct Program {
   bool ordersBlocks = false;
   /// It reads %clock or %globaltimer.
   bool readsTime = false;
+  /// Where registers lie, beginnings and ends, but for those whose values come
+  /// from these.
+  std::vector<std::pair<uint32_t, uint32_t>> registersBesideTime;
   /// Bulk copies or wgmma read shared memory, which needs proxy fences.
   bool asyncReadsShared = false;
   /// Bulk copies or wgmma at all; copies that read global memory, and ordinary

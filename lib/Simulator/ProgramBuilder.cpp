@@ -117,6 +117,7 @@ void ProgramBuilder::assignOffsets() {
       offset += 32u * slot.width;
     }
   program->registerBytes = offset;
+  layoutBesideTime();
 
   auto patch = [&](uint32_t &slot) {
     if (slot != noSlot)
@@ -401,7 +402,7 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
       options.trackRegisters || options.instrumented ||
       std::any_of(function.statements.begin(), function.statements.end(),
                   [](const ast::Statement &statement) {
-                    return statement.opcode == "wgmma";
+                    return statement.opcode == "wgmma" || readsTime(statement);
                   });
   std::vector<uint32_t> statementStart;
   for (const ast::Statement &statement : function.statements) {
@@ -468,6 +469,7 @@ bool ProgramBuilder::decodeBody(FunctionFrame &own, std::string &error) {
   fixups.resize(firstFixup);
 
   markGuesses();
+  findTimeRegisters(own);
   if (options.trackRegisters)
     trackRegisters(own, uint32_t(begin));
   saveRegisters(own, firstSlot);

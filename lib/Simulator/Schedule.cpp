@@ -485,7 +485,7 @@ void Runner::run(bool showProgress) {
         // What it waits for may be the work of another block.
         bool opened = residentBytes() < maxResidentBytes && open();
         if (!opened && all(waitsForTime)) {
-          if (program.readsTime && passTime(worker)) {
+          if (program.readsTime && passTime(worker, resident)) {
             for (auto &waiting : resident)
               lookAgain(*waiting);
           } else if (isLast() && all(waitsForEver)) {

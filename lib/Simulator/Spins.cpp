@@ -24,43 +24,85 @@ static constexpr uint64_t roundsOfWaitsForEver = uint64_t(1) << 20;
 /// four times the one before it. A row of waits for times may take many more:
 /// these end after so many instructions.
 static constexpr unsigned firstJumpBits = 10, lastJumpBits = 62;
+static constexpr unsigned numJumps = (lastJumpBits - firstJumpBits) / 2 + 1;
 static constexpr uint64_t longestWait = uint64_t(1) << 26;
+/// Behind these jumps, returns to a state that differs in nothing but what the
+/// time makes of registers.
+static constexpr unsigned returnsAllowed = 64;
 
-static uint64_t stateOf(const Cluster &cluster) {
+namespace {
+
+class Hash {
+public:
+  void add(const char *bytes, size_t size) {
+    for (; size >= mixedAtOnce; size -= mixedAtOnce, bytes += mixedAtOnce)
+      mix(bytes);
+    if (size == 0)
+      return;
+    char rest[mixedAtOnce] = {};
+    memcpy(rest, bytes, size);
+    mix(rest);
+  }
+  uint64_t value() const {
+    uint64_t all = 0;
+    for (uint64_t part : parts)
+      all = mixed(all ^ part);
+    return all;
+  }
+
+private:
+  static constexpr size_t mixedAtOnce = 4 * sizeof(uint64_t);
+  static uint64_t mixed(uint64_t v) {
+    v *= 0xff51afd7ed558ccd;
+    return v ^ v >> 29;
+  }
+  /// Four at once, for none of them depends on the others.
+  void mix(const char *bytes) {
+    uint64_t words[4];
+    memcpy(words, bytes, sizeof words);
+    for (unsigned k = 0; k < 4; ++k)
+      parts[k] = mixed(parts[k] ^ words[k]);
+  }
+
+  uint64_t parts[4] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9,
+                       0x94d049bb133111eb, 0x2545f4914f6cdd1d};
+};
+
+} // namespace
+
+/// All that decides what comes next but for the time, and without the registers
+/// that only the time decides where `besideTime`.
+static uint64_t stateOf(const Cluster &cluster, bool besideTime) {
   const Program &program = *cluster.blocks[0].launch->program;
-  uint64_t hash = 0x9e3779b97f4a7c15;
-  auto mix = [&](const char *bytes, size_t size) {
-    for (size_t i = 0; i < size; i += 8) {
-      uint64_t word = 0;
-      memcpy(&word, bytes + i, std::min<size_t>(size - i, 8));
-      hash = (hash ^ word) * 0xff51afd7ed558ccd;
-      hash ^= hash >> 29;
-    }
-  };
+  Hash hash;
   for (const Block &block : cluster.blocks) {
     for (const Warp &warp : block.warps) {
       if (!warp.live)
         continue;
-      mix(warp.regs, program.registerBytes);
+      if (!besideTime)
+        hash.add(warp.regs, program.registerBytes);
+      else
+        for (const auto &[begin, end] : program.registersBesideTime)
+          hash.add(warp.regs + begin, end - begin);
       // Which of its groups is next.
       uint64_t rotation = warp.numGroups > 1 ? warp.rotation : 0;
       rotation %= std::max(warp.numGroups, 1u);
-      mix(reinterpret_cast<const char *>(&rotation), sizeof rotation);
+      hash.add(reinterpret_cast<const char *>(&rotation), sizeof rotation);
       for (unsigned g = 0; g < warp.numGroups; ++g) {
         uint64_t place[2] = {uint64_t(warp.groups[g].pc) << 32 |
                                  warp.groups[g].mask,
                              uint64_t(warp.groups[g].state)};
-        mix(reinterpret_cast<const char *>(place), sizeof place);
+        hash.add(reinterpret_cast<const char *>(place), sizeof place);
       }
     }
-    mix(block.shared.data(), block.shared.size());
-    mix(block.local.data(), block.local.size());
+    hash.add(block.shared.data(), block.shared.size());
+    hash.add(block.local.data(), block.local.size());
     for (const ThreadStack &stack : block.stacks) {
-      mix(stack.bytes.data(), stack.top);
-      mix(stack.saved.data(), stack.saved.size());
+      hash.add(stack.bytes.data(), stack.top);
+      hash.add(stack.saved.data(), stack.saved.size());
     }
   }
-  return hash;
+  return hash.value();
 }
 
 void ptxsim::noteIdleRound(Cluster &cluster) {
@@ -84,7 +126,8 @@ void ptxsim::noteIdleRound(Cluster &cluster) {
   unsigned inWindow = round - (1u << (31 - __builtin_clz(round)));
   if (inWindow == 0)
     return;
-  uint64_t state = stateOf(cluster) + worker.modifications;
+  uint64_t state =
+      stateOf(cluster, /*besideTime=*/false) + worker.modifications;
   // It is kept at the first of these and at powers of two behind it.
   if (inWindow > 1 && state == cluster.stallState) {
     cluster.spins = true;
@@ -122,15 +165,34 @@ void ptxsim::lookAgain(Cluster &cluster) {
   cluster.timeStands = false;
 }
 
-bool ptxsim::passTime(Worker &worker) {
-  constexpr unsigned numJumps = (lastJumpBits - firstJumpBits) / 2 + 1;
+/// Whether time is all that changes while everything waits: the rest has come
+/// back to what it was often enough.
+static bool onlyTimeChanges(Worker &worker,
+                            const std::vector<std::unique_ptr<Cluster>> &of) {
+  uint64_t state = 0;
+  for (const std::unique_ptr<Cluster> &cluster : of)
+    state = state * 0x9e3779b97f4a7c15 + stateOf(*cluster, /*besideTime=*/true);
+  unsigned jump = worker.jumps;
+  if (jump > numJumps && state == worker.jumpState)
+    return ++worker.jumpsToState >= returnsAllowed;
+  // It is kept at powers of two.
+  if (jump == numJumps || (jump & (jump - 1)) == 0) {
+    worker.jumpState = state;
+    worker.jumpsToState = 0;
+  }
+  return false;
+}
+
+bool ptxsim::passTime(Worker &worker,
+                      const std::vector<std::unique_ptr<Cluster>> &waiting) {
   if (worker.jumpsAt != worker.modifications) {
     worker.jumps = 0;
     worker.jumpsAt = worker.modifications;
     worker.jumpsSince = worker.warpInstructions;
   }
   if (worker.jumps >= numJumps &&
-      worker.warpInstructions - worker.jumpsSince > longestWait)
+      (onlyTimeChanges(worker, waiting) ||
+       worker.warpInstructions - worker.jumpsSince > longestWait))
     return false;
   unsigned bits =
       worker.jumps < numJumps ? firstJumpBits + 2 * worker.jumps : 40;

@@ -19,7 +19,8 @@ bool waitsForTime(const Cluster &cluster);
 bool waitsForEver(const Cluster &cluster);
 /// Everything waits, perhaps for a time. Lets time pass, more and more of it;
 /// false once that has been enough for any wait.
-bool passTime(Worker &worker);
+bool passTime(Worker &worker,
+              const std::vector<std::unique_ptr<Cluster>> &waiting);
 /// Time has passed.
 void lookAgain(Cluster &cluster);
 

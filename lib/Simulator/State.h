@@ -192,6 +192,10 @@ struct alignas(128) Worker {
   unsigned jumps = 0;
   uint64_t jumpsSince = 0;
   uint64_t jumpsAt = ~uint64_t(0);
+  /// What everything beside the time was at one of them, and how many have
+  /// found it so since.
+  uint64_t jumpState = 0;
+  unsigned jumpsToState = 0;
 
   /// What %clock (in cycles) and %globaltimer (in nanoseconds) tell.
   uint64_t time() const {
