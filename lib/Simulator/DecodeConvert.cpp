@@ -4,6 +4,8 @@
 #include "Decoder.h"
 #include "Handlers.h"
 
+#include <algorithm>
+
 using namespace ptxsim;
 
 namespace {
@@ -71,7 +73,7 @@ void decodeCvtPack(Statement &s) {
   }
   if (!s.expectOperands(pushes ? 4 : 3))
     return;
-  s.inst.dst = s.dst(0, Type::B32);
+  s.inst.dst = s.dst(0, Type::U32);
   s.inst.a = s.src(1, Type::S32);
   s.inst.b = s.src(2, Type::S32);
   s.inst.c = pushes ? s.src(3, Type::B32) : noSlot;
@@ -144,9 +146,10 @@ void decodeCvt(Statement &s) {
       s.fail("unsupported modifier for .ue8m0x2");
     if (flags & (CvtFtz | CvtSat))
       s.fail("unsupported modifier for a packed conversion");
-    s.inst.dst = s.dst(0, to);
+    // Pairs of bf16 that come from or become ue8m0 lie in any register.
+    s.inst.dst = s.dst(0, from == Type::UE8M0x2 ? Type::B32 : to);
     s.inst.dstWidth = uint8_t(sizeOf(to) == 4 ? 4 : 2);
-    s.inst.a = s.src(1, from);
+    s.inst.a = s.src(1, to == Type::UE8M0x2 && !two ? Type::B32 : from);
     s.inst.aWidth = uint8_t(sizeOf(from));
     if (two)
       s.inst.b = s.src(2, from);
@@ -156,8 +159,20 @@ void decodeCvt(Statement &s) {
 
   if (!s.expectOperands(2))
     return;
-  s.inst.dst = s.dstWide(s.operand(0), to, s.inst.dstWidth);
-  s.inst.a = s.srcWide(s.operand(1), from, s.inst.aWidth);
+  // Wider registers serve, but beside these types.
+  bool exact = false;
+  for (Type type : {to, from})
+    exact |= type == Type::BF16 || type == Type::TF32;
+  if (exact) {
+    // Of a byte: 16 bits.
+    s.inst.dst = s.dst(0, to);
+    s.inst.dstWidth = uint8_t(std::max(2u, sizeOf(to)));
+    s.inst.a = s.src(1, from);
+    s.inst.aWidth = uint8_t(std::max(2u, sizeOf(from)));
+  } else {
+    s.inst.dst = s.dstWide(s.operand(0), to, s.inst.dstWidth);
+    s.inst.a = s.srcWide(s.operand(1), from, s.inst.aWidth);
+  }
   Handler fn = nullptr;
   if (isFloat(to) && isFloat(from)) {
     if (!checkFloatRounding(s, to, from, mode))
