@@ -34,9 +34,9 @@ void ptxsim::prepareShadow(Block &block) {
   shadow.pending.assign(size, 0);
   prepareProxy(block);
   if (launch.tools & RaceCheck) {
-    shadow.cells.prepare(size, block.rank * launch.warpsPerBlock,
-                         launch.warpsPerBlock);
     prepareClocks(block);
+    shadow.cells.prepare(size, block.rank * launch.warpsPerBlock,
+                         launch.warpsPerBlock, shadow.clocks[0].seen.size());
   }
 }
 

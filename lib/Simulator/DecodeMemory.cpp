@@ -151,17 +151,16 @@ void decodeAccess(Statement &s, AccessKind kind) {
     s.emit(instClass, loadParamHandler);
     return;
   }
-  // The fast forms need equal register and element widths.
+  // The fast forms have registers of one width.
   bool fast = !cluster;
   for (const OperandSlot &o : s.extra)
-    fast &= !o.discard && o.width == (size == 1 ? 2 : size);
+    fast &= !o.discard && o.width == s.extra[0].width;
   if (s.inst.space != Space::Shared)
     fast &= s.inst.a != noSlot && s.inst.aWidth == 8;
   Handler fn = nullptr;
   if (fast)
-    fn = isa().access(kind, s.inst.space, size, count,
-                      isSigned(type) && size == 1 && isLoad,
-                      s.builder.options.instrumented);
+    fn = isa().access(kind, s.inst.space, size, s.extra[0].width, count,
+                      isSigned(type) && isLoad, s.builder.options.instrumented);
   if (!fn)
     fn = isLoad ? loadHandler : storeHandler;
   bool isPlain = !(flags & AccessStrong);

@@ -60,7 +60,7 @@ void ptxsim::exchangeLanes(Warp &warp, uint32_t lanes) {
 }
 
 /// Those that have since exchanged values with a lane of their warp.
-static uint32_t exchanged(const SharedReads &reads, const Warp &warp,
+static uint32_t exchanged(const SharedEvent &reads, const Warp &warp,
                           unsigned lane) {
   uint32_t lanes = 0;
   if (reads.warp == warpInCluster(warp))
@@ -72,11 +72,10 @@ static uint32_t exchanged(const SharedReads &reads, const Warp &warp,
 }
 
 /// The lanes whose reads are not ordered before what a lane does now.
-static uint32_t unordered(const SharedReads &reads, const Warp &warp,
-                          unsigned lane) {
+static uint32_t unordered(const SharedEvent &reads, uint32_t lanes,
+                          const Warp &warp, unsigned lane) {
   if (reads.epoch == 0 || warp.clock->seen.coversAll(reads.warp, reads.epoch))
     return 0;
-  uint32_t lanes = reads.lanes;
   for (uint32_t m = lanes; m; m &= m - 1) {
     unsigned other = unsigned(__builtin_ctz(m));
     if (isOrdered(warp, lane, uint16_t(reads.warp * 32u + other), reads.epoch))
@@ -100,29 +99,32 @@ static bool bothStrong(const Warp &warp, const Inst &inst, uint32_t otherWarp,
           !((inst.flags | other.flags) & AccessOfBlock));
 }
 
-/// Reports an access of a lane that is not ordered behind the last ones to a
-/// cell.
-static void compare(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
+/// Whether an access of a lane is not ordered behind the last ones to a cell;
+/// reports it.
+static bool compare(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
                     Block &block, uint32_t offset, AccessMode mode, bool strong,
                     bool sameValue) {
   if (mode == AccessMode::Write && sameValue)
-    return;
-  auto racesWrite = [&](const SharedWrite &write, bool wasStrong) {
-    if (isOrdered(warp, lane, write.thread, write.epoch) ||
-        (strong && wasStrong &&
-         bothStrong(warp, inst, write.thread / 32u, write.pc)))
+    return false;
+  RaceCells &cells = block.shadow->cells;
+  auto racesWrite = [&](EventPlace place, bool wasStrong) {
+    const SharedEvent &write = cells.events.at(place);
+    uint16_t thread = uint16_t(write.warp * 32u + place % 32);
+    if (isOrdered(warp, lane, thread, write.epoch) ||
+        (strong && wasStrong && bothStrong(warp, inst, write.warp, write.pc)))
       return false;
-    reportRace(warp, inst, lane, block, offset, mode, true, write.thread,
-               write.pc);
+    reportRace(warp, inst, lane, block, offset, mode, true, thread, write.pc);
     return true;
   };
-  if (racesWrite(cell.weak, false) || racesWrite(cell.strong, true) ||
-      mode == AccessMode::Read)
-    return;
-  auto racesRead = [&](const SharedReads &reads) {
+  if (racesWrite(cell.weak, false) || racesWrite(cell.strong, true))
+    return true;
+  if (mode == AccessMode::Read)
+    return false;
+  auto racesRead = [&](const SharedReads &of) {
+    const SharedEvent &reads = cells.events.at(of.event);
     if (strong && reads.strong && bothStrong(warp, inst, reads.warp, reads.pc))
       return false;
-    uint32_t others = unordered(reads, warp, lane);
+    uint32_t others = unordered(reads, of.lanes, warp, lane);
     if (others)
       others &= ~exchanged(reads, warp, lane);
     if (others)
@@ -131,19 +133,21 @@ static void compare(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
                  reads.pc);
     return others != 0;
   };
-  block.shadow->cells.anyReads(cell, racesRead);
+  return cells.anyReads(cell, racesRead);
 }
 
 static void recordRead(RaceCells &cells, RaceCell &cell, const Warp &warp,
                        unsigned lane, const SharedReads &added) {
   const std::vector<Inst> &code = warp.block->launch->program->code;
+  const SharedEvent now = cells.events.at(added.event);
   bool joined = false;
   auto joins = [&](SharedReads &reads) {
-    if (reads.epoch != added.epoch || reads.strong != added.strong ||
-        (added.strong && !haveSameSize(code[reads.pc], code[added.pc])))
+    const SharedEvent &before = cells.events.at(reads.event);
+    if (before.epoch != now.epoch || before.strong != now.strong ||
+        (now.strong && !haveSameSize(code[before.pc], code[now.pc])))
       return false;
     reads.lanes |= added.lanes;
-    reads.pc = added.pc;
+    reads.event = added.event;
     joined = true;
     return true;
   };
@@ -151,54 +155,57 @@ static void recordRead(RaceCells &cells, RaceCell &cell, const Warp &warp,
   // ordered before for these: what is ordered behind it is ordered behind them.
   // But a strong read says nothing about what a weak one races with.
   cells.dropReads(cell, [&](SharedReads &reads) {
-    bool isOwn = reads.warp == added.warp;
+    const SharedEvent &before = cells.events.at(reads.event);
+    bool isOwn = before.warp == now.warp;
     if (isOwn && joins(reads))
       return false;
-    if (added.strong && !reads.strong)
+    if (now.strong && !before.strong)
       return false;
-    if (isOwn && !(reads.epoch == added.epoch && reads.strong == added.strong))
+    if (isOwn && !(before.epoch == now.epoch && before.strong == now.strong))
       reads.lanes &= ~added.lanes;
-    return !reads.lanes || !unordered(reads, warp, lane);
+    return !reads.lanes || !unordered(before, reads.lanes, warp, lane);
   });
   if (!joined)
     cells.addReads(cell, added);
 }
 
 /// A write of the same value is compared with no reads: it drops none either.
-static void recordWrite(RaceCells &cells, RaceCell &cell,
-                        const SharedWrite &write, bool strong,
-                        bool sameValue = false) {
+static void recordWrite(RaceCells &cells, RaceCell &cell, EventPlace write,
+                        bool strong, bool sameValue = false) {
   if (strong) {
     cell.strong = write;
     if (!sameValue)
-      cells.dropReads(cell,
-                      [](const SharedReads &reads) { return reads.strong; });
+      cells.dropReads(cell, [&](const SharedReads &reads) {
+        return cells.events.at(reads.event).strong;
+      });
     return;
   }
   cell.weak = write;
-  cell.strong.epoch = 0;
+  cell.strong = 0;
   if (!sameValue)
-    cells.dropReads(cell, [](const SharedReads &) { return true; });
+    cells.dropReads(cell);
 }
 
+/// Compares the access unless it is known to race, and records it.
 static void visit(RaceCell &cell, Warp &warp, const Inst &inst, unsigned lane,
                   Block &block, uint32_t offset, AccessMode mode,
-                  bool sameValue) {
+                  bool sameValue, bool &races) {
   // Nothing is strong to those that its scope leaves out.
   bool strong = isStrong(warp, inst, mode) &&
                 !(inst.flags & AccessOfBlock && &block != warp.block);
   bool forGroup = warp.readsForGroup;
   uint16_t by = uint16_t(forGroup ? groupIndex(warp) : warpInCluster(warp));
   uint32_t epoch = forGroup ? groupEpoch(warp) : warp.clock->epoch;
-  uint32_t pc = pcOf(warp, inst);
-  compare(cell, warp, inst, lane, block, offset, mode, strong, sameValue);
+  if (!races)
+    races =
+        compare(cell, warp, inst, lane, block, offset, mode, strong, sameValue);
   warp.clock->touched |= 1u << lane;
+  RaceCells &cells = block.shadow->cells;
+  EventPlace place = cells.add({epoch, pcOf(warp, inst), by, strong});
   if (mode == AccessMode::Read)
-    recordRead(block.shadow->cells, cell, warp, lane,
-               {epoch, pc, 1u << lane, by, strong});
+    recordRead(cells, cell, warp, lane, {place, 1u << lane});
   else
-    recordWrite(block.shadow->cells, cell,
-                {epoch, pc, uint16_t(by * 32u + lane)}, strong, sameValue);
+    recordWrite(cells, cell, place + lane, strong, sameValue);
 }
 
 void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
@@ -206,35 +213,45 @@ void ptxsim::raceAtIssue(Warp &warp, const Inst &inst, unsigned lane,
   RaceCells &cells = block.shadow->cells;
   for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
     cells.open(word * 4);
-    if (!cells.split[word]) {
-      compare(cells.words[word], warp, inst, lane, block, word * 4,
-              AccessMode::Write, false, false);
+    auto races = [&](RaceCell &cell, uint32_t at) {
+      return compare(cell, warp, inst, lane, block, at, AccessMode::Write,
+                     /*strong=*/false, /*sameValue=*/false);
+    };
+    uint32_t grain = cells.grain[word];
+    if (grain == 4) {
+      races(cells.words[word], word * 4);
       continue;
     }
     for (uint32_t k = std::max(word * 4, offset);
          k < std::min(word * 4 + 4, offset + bytes); ++k)
-      compare(cells.bytes[k], warp, inst, lane, block, k, AccessMode::Write,
-              false, false);
+      if (races(cells.bytes[k / grain * grain], k))
+        break;
   }
 }
 
 void ptxsim::raceWaited(Warp &warp, const Inst &inst, unsigned lane,
                         Block &block, uint32_t offset, unsigned bytes) {
   RaceCells &cells = block.shadow->cells;
-  uint16_t self = uint16_t(warpInCluster(warp) * 32 + lane);
   warp.clock->touched |= 1u << lane;
+  EventPlace place =
+      lane + cells.add({warp.clock->epoch, pcOf(warp, inst),
+                        uint16_t(warpInCluster(warp)), /*strong=*/false});
   auto record = [&](RaceCell &cell) {
-    recordWrite(cells, cell, {warp.clock->epoch, pcOf(warp, inst), self},
-                /*strong=*/false);
+    recordWrite(cells, cell, place, /*strong=*/false);
   };
   for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
     cells.open(word * 4);
-    if (!cells.split[word])
+    if (cells.grain[word] == 4) {
       record(cells.words[word]);
-  }
-  for (uint32_t k = offset; k < offset + bytes; ++k)
-    if (cells.split[k / 4])
+      continue;
+    }
+    uint32_t from = std::max(word * 4, offset);
+    uint32_t to = std::min(word * 4 + 4, offset + bytes);
+    if ((from | to) % cells.grain[word])
+      cells.split(word, 1);
+    for (uint32_t k = from; k < to; k += cells.grain[word])
       record(cells.bytes[k]);
+  }
 }
 
 void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
@@ -258,9 +275,14 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
     uint32_t upTo = std::min(end, word * 4 + 4);
     bool whole = upTo - at == 4;
     if (forget) {
-      recordWrite(cells, cells.words[word], {}, /*strong=*/false);
-      for (uint32_t k = at; k < upTo; ++k)
-        recordWrite(cells, cells.bytes[k], {}, /*strong=*/false);
+      if (cells.grain[word] == 4) {
+        recordWrite(cells, cells.words[word], 0, /*strong=*/false);
+      } else {
+        if ((at | upTo) % cells.grain[word])
+          cells.split(word, 1);
+        for (uint32_t k = at; k < upTo; k += cells.grain[word])
+          recordWrite(cells, cells.bytes[k], 0, /*strong=*/false);
+      }
       at = upTo;
       continue;
     }
@@ -268,17 +290,14 @@ void ptxsim::raceShared(Warp &warp, const Inst &inst, unsigned lane,
         warp.storeData ? warp.storeData + (at - offset) : nullptr;
     bool same = mode == AccessMode::Write && data &&
                 memcmp(block.shared.data() + at, data, upTo - at) == 0;
-    if (whole && !cells.split[word]) {
-      visit(cells.words[word], warp, inst, lane, block, at, mode, same);
+    bool races = false;
+    if (whole && cells.grain[word] == 4) {
+      visit(cells.words[word], warp, inst, lane, block, at, mode, same, races);
     } else {
-      if (!cells.split[word]) {
-        cells.split[word] = 1;
-        for (uint32_t k = word * 4; k < word * 4 + 4 && k < cells.bytes.size();
-             ++k)
-          cells.copy(cells.bytes[k], cells.words[word]);
-      }
-      for (uint32_t k = at; k < upTo; ++k)
-        visit(cells.bytes[k], warp, inst, lane, block, k, mode, same);
+      if ((at | upTo) % cells.grain[word])
+        cells.split(word, (at | upTo) % 2 ? 1 : 2);
+      for (uint32_t k = at; k < upTo; k += cells.grain[word])
+        visit(cells.bytes[k], warp, inst, lane, block, k, mode, same, races);
     }
     at = upTo;
   }
@@ -298,43 +317,42 @@ void ptxsim::raceAtExit(Block &block) {
     clock.views.joinTo(seen, ~0u);
   }
   const Launch &launch = *block.launch;
-  auto check = [&](uint32_t offset, uint16_t thread, uint32_t epoch,
-                   uint32_t pc, AccessMode mode) {
+  RaceCells &cells = shadow.cells;
+  auto check = [&](uint32_t offset, EventPlace place, AccessMode mode) {
     Cluster &cluster = *block.cluster;
-    uint32_t warp = thread / 32u, rank = warp / launch.warpsPerBlock;
+    const SharedEvent &event = cells.events.at(place);
+    uint32_t warp = event.warp, lane = place % 32;
+    uint32_t rank = warp / launch.warpsPerBlock;
     // Accesses before the block began are ordered.
-    if (!epoch || rank == block.rank || rank >= cluster.blocks.size() ||
-        seen.covers(warp, thread % 32u, epoch))
+    if (!event.epoch || rank == block.rank || rank >= cluster.blocks.size() ||
+        seen.covers(warp, lane, event.epoch))
       return;
     uint64_t address = sharedAddressOf(block, offset);
     report(cluster.blocks[rank].warps[warp % launch.warpsPerBlock],
-           launch.program->code[pc], thread % 32u, RaceCheck, "exit-race",
+           launch.program->code[event.pc], lane, RaceCheck, "exit-race",
            std::string(modeName(mode)) + " of shared memory of block " +
                triple(block.index) +
                ", which exits without being ordered behind it",
            &address, Space::Shared);
   };
-  auto checkReads = [&](uint32_t offset, const SharedReads &reads) {
-    for (uint32_t m = reads.lanes; m; m &= m - 1)
-      check(offset, uint16_t(reads.warp * 32u + unsigned(__builtin_ctz(m))),
-            reads.epoch, reads.pc, AccessMode::Read);
-  };
-  RaceCells &cells = shadow.cells;
   auto checkCell = [&](uint32_t offset, RaceCell &cell) {
-    for (const SharedWrite *write : {&cell.weak, &cell.strong})
-      check(offset, write->thread, write->epoch, write->pc, AccessMode::Write);
+    check(offset, cell.weak, AccessMode::Write);
+    check(offset, cell.strong, AccessMode::Write);
     cells.anyReads(cell, [&](const SharedReads &reads) {
-      checkReads(offset, reads);
+      for (uint32_t m = reads.lanes; m; m &= m - 1)
+        check(offset, reads.event + unsigned(__builtin_ctz(m)),
+              AccessMode::Read);
       return false;
     });
   };
   for (uint32_t word = 0; word < cells.words.size(); ++word) {
     cells.open(word * 4);
-    if (!cells.split[word]) {
+    uint32_t grain = cells.grain[word];
+    if (grain == 4) {
       checkCell(word * 4, cells.words[word]);
       continue;
     }
-    for (uint32_t k = word * 4; k < word * 4 + 4 && k < cells.bytes.size(); ++k)
+    for (uint32_t k = word * 4; k < word * 4 + 4; k += grain)
       checkCell(k, cells.bytes[k]);
   }
 }

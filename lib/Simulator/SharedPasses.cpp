@@ -17,79 +17,183 @@ public:
       : cells(warp.block->shadow->cells), seen(warp.clock->seen.allLanes()),
         self(uint16_t(warpInCluster(warp))), epoch(warp.clock->epoch),
         index(warp.index),
-        pc(uint32_t(&inst - warp.block->launch->program->code.data())) {}
+        pc(uint32_t(&inst - warp.block->launch->program->code.data())),
+        place(cells.add({epoch, pc, self, /*strong=*/false})),
+        ordered(cells.events.orderedBefore(index, warp.clock->seen)),
+        own(cells.events.lastTurn()), joined(cells.events.lastWeakOfEpoch()) {}
 
   /// Lanes that read the same; false if it must be looked at.
-  PTXSIM_INLINE bool read(RaceCell &cell, uint32_t lanes) {
+  template <unsigned Bytes>
+  PTXSIM_INLINE bool read(uint32_t offset, uint32_t lanes) {
+    for (unsigned k = 0; k < (Bytes + 3) / 4; ++k) {
+      uint32_t word = offset / 4 + k;
+      RaceCell &cell = Bytes < 4 ? cells.bytes[offset] : cells.words[word];
+      if ((Bytes < 4 && cells.grain[word] != Bytes) ||
+          !readsAtOnce(cell, lanes))
+        if (!readBehind(word, offset % 4, Bytes, lanes))
+          return false;
+    }
+    return true;
+  }
+  template <unsigned Bytes>
+  PTXSIM_INLINE bool write(uint32_t offset, unsigned lane) {
+    for (unsigned k = 0; k < (Bytes + 3) / 4; ++k) {
+      uint32_t word = offset / 4 + k;
+      RaceCell &cell = Bytes < 4 ? cells.bytes[offset] : cells.words[word];
+      if ((Bytes < 4 && cells.grain[word] != Bytes) ||
+          !writesAtOnce(cell, lane))
+        if (!writeBehind(word, offset % 4, Bytes, lane))
+          return false;
+    }
+    return true;
+  }
+  PTXSIM_NOINLINE bool readRow(uint32_t row, uint32_t lanes) {
+    return readCell(cells.rows[row], lanes);
+  }
+  PTXSIM_NOINLINE bool writeRow(uint32_t row, unsigned lane) {
+    return writeCell(cells.rows[row], lane);
+  }
+  EventPlace placeOf(unsigned lane) const { return place + lane; }
+
+private:
+  /// Of so many bytes of a word, from one of them on; all of it for more.
+  PTXSIM_NOINLINE bool readBehind(uint32_t word, uint32_t from, unsigned bytes,
+                                  uint32_t lanes) {
+    if (!findCells(word, bytes))
+      return readCell(cells.words[word], lanes);
+    RaceCell *cell = &cells.bytes[word * 4 + from];
+    for (unsigned k = 0; k < std::min(bytes, 4u); k += cells.grain[word])
+      if (!readCell(cell[k], lanes))
+        return false;
+    return true;
+  }
+  PTXSIM_NOINLINE bool writeBehind(uint32_t word, uint32_t from, unsigned bytes,
+                                   unsigned lane) {
+    if (!findCells(word, bytes))
+      return writeCell(cells.words[word], lane);
+    RaceCell *cell = &cells.bytes[word * 4 + from];
+    for (unsigned k = 0; k < std::min(bytes, 4u); k += cells.grain[word])
+      if (!writeCell(cell[k], lane))
+        return false;
+    if (bytes >= 4)
+      cells.unite(word);
+    return true;
+  }
+  /// Opens a word's row, and splits the word for parts; false if it has a cell
+  /// of its own.
+  PTXSIM_INLINE bool findCells(uint32_t word, unsigned bytes) {
+    uint8_t &grain = cells.grain[word];
+    if (grain == 4)
+      cells.open(word * 4);
+    if (grain > bytes)
+      cells.split(word, uint8_t(bytes));
+    return grain != 4;
+  }
+  PTXSIM_INLINE bool readCell(RaceCell &cell, uint32_t lanes) {
+    return readsAtOnce(cell, lanes) || mayRead(cell, lanes);
+  }
+  PTXSIM_INLINE bool writeCell(RaceCell &cell, unsigned lane) {
+    return writesAtOnce(cell, lane) ||
+           (mayWrite(cell, lane) && writesNow(cell, lane));
+  }
+  /// What a first look allows: what was there lies long before, or is of the
+  /// same lanes in the turn that the warp has.
+  PTXSIM_INLINE bool readsAtOnce(RaceCell &cell, uint32_t lanes) const {
+    SharedReads &reads = cell.reads;
+    if (!cell.isBefore(ordered) &&
+        !(isWrittenBefore(cell, lanes) && isBefore(reads, lanes))) {
+      if (reads.event - joined >= place + 32 - joined ||
+          !isWrittenBefore(cell, lanes))
+        return false;
+      lanes |= reads.lanes;
+    }
+    reads = {place, lanes};
+    return true;
+  }
+  PTXSIM_INLINE bool writesAtOnce(RaceCell &cell, unsigned lane) const {
+    if (!cell.isBefore(ordered) && !(isWrittenBefore(cell, 1u << lane) &&
+                                     isBefore(cell.reads, 1u << lane)))
+      return false;
+    return writesNow(cell, lane);
+  }
+  PTXSIM_INLINE bool writesNow(RaceCell &cell, unsigned lane) const {
+    cell = {place + lane, 0, {}};
+    return true;
+  }
+  PTXSIM_INLINE bool isOwn(EventPlace of) const {
+    return of - own < place + 32 - own;
+  }
+  PTXSIM_INLINE bool isWrittenBefore(const RaceCell &cell,
+                                     uint32_t lanes) const {
+    return (cell.weak < ordered ||
+            (isOwn(cell.weak) && lanes == 1u << cell.weak % 32)) &&
+           cell.strong < ordered;
+  }
+  PTXSIM_INLINE bool isBefore(const SharedReads &reads, uint32_t lanes) const {
+    return reads.event < ordered ||
+           (isOwn(reads.event) && !(reads.lanes & ~lanes));
+  }
+  /// If it gives true it has recorded the reads.
+  PTXSIM_INLINE bool mayRead(RaceCell &cell, uint32_t lanes) {
     if (!isOrdered(cell.weak, lanes) || !isOrdered(cell.strong, lanes))
       return false;
-    if (SharedReads &first = cell.reads; !cell.moreReads) {
-      if (replaces(first, lanes))
+    if (!cell.hasSeveral()) {
+      if (replaces(cell.reads, lanes))
         return true;
-      if (first.warp == self)
+      if (cells.events.at(cell.reads.event).warp == self)
         return false;
-      cells.addReads(cell, by(lanes));
+      cells.addReads(cell, {place, lanes});
       return true;
     }
-    if (cell.reads.warp == self && cell.reads.epoch)
-      return replaces(cell.reads, lanes);
     SharedReaders &more = cells.readers(cell);
-    SharedReads &own = cells.readsOf(cell)[index];
+    if (more.first.event && cells.events.at(more.first.event).warp == self)
+      return replaces(more.first, lanes);
+    SharedReads &ofWarp = cells.readsOf(cell)[index];
     if (more.warps >> index & 1)
-      return replaces(own, lanes);
-    own = by(lanes);
+      return replaces(ofWarp, lanes);
+    ofWarp = {place, lanes};
     more.warps |= 1u << index;
     return true;
   }
-
-  PTXSIM_INLINE bool write(RaceCell &cell, unsigned lane) {
+  /// If it gives true no further reads are kept.
+  PTXSIM_INLINE bool mayWrite(RaceCell &cell, unsigned lane) {
     uint32_t lanes = 1u << lane;
-    if (!isOrdered(cell.weak, lanes) || !isOrdered(cell.strong, lanes) ||
-        !isOrdered(cell.reads, lanes))
+    if (!isOrdered(cell.weak, lanes) || !isOrdered(cell.strong, lanes))
       return false;
-    if (cell.moreReads) {
-      const SharedReaders &more = cells.readers(cell);
-      const SharedReads *reads = cells.readsOf(cell);
-      if (!more.others.empty())
+    if (!cell.hasSeveral())
+      return isOrdered(cell.reads, lanes);
+    const SharedReaders &more = cells.readers(cell);
+    const SharedReads *reads = cells.readsOf(cell);
+    if (!more.others.empty() || !isOrdered(more.first, lanes))
+      return false;
+    for (uint32_t m = more.warps; m; m &= m - 1)
+      if (!isOrdered(reads[__builtin_ctz(m)], lanes))
         return false;
-      for (uint32_t m = more.warps; m; m &= m - 1)
-        if (!isOrdered(reads[__builtin_ctz(m)], lanes))
-          return false;
-      cells.dropReaders(cell);
-    }
-    cell.weak = writeOf(lane);
-    cell.strong.epoch = 0;
-    cell.reads.epoch = 0;
+    cells.dropReads(cell);
     return true;
   }
-
-  SharedWrite writeOf(unsigned lane) const {
-    return {epoch, pc, uint16_t(self * 32u + lane)};
-  }
-
-private:
-  SharedReads by(uint32_t lanes) const {
-    return {epoch, pc, lanes, self, /*strong=*/false};
-  }
-  /// Certainly before what all of some lanes do.
-  PTXSIM_INLINE bool isOrdered(const SharedWrite &write, uint32_t lanes) const {
-    return write.epoch <= seen[write.thread / 32u] ||
-           (write.thread / 32u == self && lanes == 1u << write.thread % 32u);
+  /// Certainly before what all of some lanes do, by what has been seen.
+  PTXSIM_INLINE bool isOrdered(EventPlace write, uint32_t lanes) const {
+    const SharedEvent &event = cells.events.at(write);
+    return event.epoch <= seen[event.warp] ||
+           (event.warp == self && lanes == 1u << write % 32);
   }
   PTXSIM_INLINE bool isOrdered(const SharedReads &reads, uint32_t lanes) const {
-    return reads.epoch <= seen[reads.warp] ||
-           (reads.warp == self && !(reads.lanes & ~lanes));
+    const SharedEvent &event = cells.events.at(reads.event);
+    return event.epoch <= seen[event.warp] ||
+           (event.warp == self && !(reads.lanes & ~lanes));
   }
   /// Lets reads stand for earlier ones, or joins them.
   PTXSIM_INLINE bool replaces(SharedReads &reads, uint32_t lanes) const {
-    if (reads.epoch == epoch && reads.warp == self && !reads.strong) {
+    const SharedEvent &event = cells.events.at(reads.event);
+    if (event.epoch == epoch && event.warp == self && !event.strong) {
       reads.lanes |= lanes;
-      reads.pc = pc;
+      reads.event = place;
       return true;
     }
     if (!isOrdered(reads, lanes))
       return false;
-    reads = by(lanes);
+    reads = {place, lanes};
     return true;
   }
 
@@ -99,31 +203,15 @@ private:
   /// Counted through the cluster, and in the block.
   const uint16_t self;
   const uint32_t epoch, index, pc;
+  const EventPlace place;
+  /// What lies before is ordered; since when all has been the warp's own, and
+  /// also weak and in its epoch.
+  const EventPlace ordered, own, joined;
 };
-
-/// Calls `pass(cell)` for the cells of an access; false if one gives that.
-template <unsigned Bytes, typename PassCell>
-PTXSIM_INLINE bool passCells(RaceCells &cells, uint32_t offset, PassCell pass) {
-  constexpr unsigned numWords = Bytes < 4 ? 1 : Bytes / 4;
-  for (unsigned k = 0; k < numWords; ++k) {
-    uint32_t word = offset / 4 + k;
-    RaceCell *cell = &cells.words[word], *end = cell + 1;
-    if (cells.split[word]) {
-      cell = &cells.bytes[Bytes < 4 ? offset : word * 4];
-      end = cell + (Bytes < 4 ? Bytes : 4);
-    } else if (Bytes < 4) {
-      return false;
-    }
-    for (; cell != end; ++cell)
-      if (!pass(*cell))
-        return false;
-  }
-  return true;
-}
 
 /// Whether each of the lanes of a group follows the one before.
 struct LaneGroups {
-  explicit LaneGroups(const uint32_t *offsets) {
+  PTXSIM_INLINE explicit LaneGroups(const uint32_t *offsets) {
     for (unsigned g = 0; g < 4; ++g) {
       const uint32_t *of = offsets + 8 * g;
       uint32_t differs = of[0] % RaceCells::rowBytes;
@@ -135,40 +223,104 @@ struct LaneGroups {
   bool isRow[4];
 };
 
-/// Accesses of a whole warp to words: passes those of eight lanes to a row, and
-/// takes their lanes from `mask`. False if one must be looked at.
-bool passRows(Warp &warp, const Inst &inst, uint32_t &mask,
-              const uint32_t *offsets, const uint8_t *must, bool isRead) {
+/// Reads of words by a whole warp: passes those of eight lanes to a closed row,
+/// and takes their lanes from `mask`. False if one must be looked at.
+bool passReadRows(Pass &pass, RaceCells &cells, uint32_t &mask,
+                  const uint32_t *offsets, const uint8_t *must) {
   LaneGroups groups(offsets);
-  Pass pass(warp, inst);
-  RaceCells &cells = warp.block->shadow->cells;
   for (unsigned g = 0; g < 4; ++g) {
     uint32_t offset = offsets[8 * g], row = offset / RaceCells::rowBytes;
     uint32_t lanes = mask & 1u << 8 * g;
-    if (!lanes || !groups.isRow[g] || (isRead && cells.isOpen(row)))
+    if (!lanes || !groups.isRow[g] || cells.isOpen(row))
       continue;
     if (must && !allWritten(must + offset, RaceCells::rowBytes))
       return false;
     mask &= ~(0xffu << 8 * g);
-    if (isRead) {
-      for (unsigned other = g + 1; other < 4; ++other)
-        if (groups.isRow[other] && offsets[8 * other] == offset) {
-          lanes |= 1u << 8 * other;
-          mask &= ~(0xffu << 8 * other);
-        }
-      if (!pass.read(cells.rows[row], lanes))
+    for (unsigned other = g + 1; other < 4; ++other)
+      if (groups.isRow[other] && offsets[8 * other] == offset) {
+        lanes |= 1u << 8 * other;
+        mask &= ~(0xffu << 8 * other);
+      }
+    if (!pass.readRow(row, lanes))
+      return false;
+  }
+  return true;
+}
+
+template <unsigned Bytes>
+bool passWrites(Pass &pass, uint32_t mask, const uint32_t *offsets,
+                const uint8_t *must) {
+  for (; mask; mask &= mask - 1) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    uint32_t offset = offsets[lane];
+    if ((must && !allWritten(must + offset, Bytes)) ||
+        !pass.write<Bytes>(offset, lane))
+      return false;
+  }
+  return true;
+}
+
+/// Writes of words by a whole warp. They come in the order of lanes, as where
+/// they are done again: of lanes that write one place the first ones are.
+bool passWriteRows(Pass &pass, RaceCells &cells, const uint32_t *offsets,
+                   const uint8_t *must) {
+  LaneGroups groups(offsets);
+  for (unsigned g = 0; g < 4; ++g) {
+    uint32_t offset = offsets[8 * g], row = offset / RaceCells::rowBytes;
+    if (!groups.isRow[g] || cells.isOpen(row)) {
+      if (!passWrites<4>(pass, 0xffu << 8 * g, offsets, must))
         return false;
-    } else if (!cells.isOpen(row)) {
-      if (!pass.write(cells.rows[row], 8 * g))
-        return false;
-    } else {
-      for (unsigned k = 0; k < 8; ++k)
-        if (!passCells<4>(cells, offset + 4 * k, [&](RaceCell &cell) {
-              return pass.write(cell, 8 * g + k);
-            }))
-          return false;
-      cells.close(row, pass.writeOf(8 * g));
+      if (groups.isRow[g])
+        cells.close(row, pass.placeOf(8 * g));
+      continue;
     }
+    if ((must && !allWritten(must + offset, RaceCells::rowBytes)) ||
+        !pass.writeRow(row, 8 * g))
+      return false;
+  }
+  return true;
+}
+
+/// The lanes whose next one has the same offset.
+PTXSIM_INLINE uint32_t lanesLikeNext(const uint32_t *offsets) {
+  uint32_t likeNext = 0;
+  unsigned l = 0;
+#if defined(__x86_64__)
+  for (; l < 28; l += 4) {
+    auto load = [](const uint32_t *of) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i *>(of));
+    };
+    __m128i same = _mm_cmpeq_epi32(load(offsets + l), load(offsets + l + 1));
+    likeNext |= uint32_t(_mm_movemask_ps(_mm_castsi128_ps(same))) << l;
+  }
+#endif
+  for (; l + 1 < 32; ++l)
+    likeNext |= uint32_t(offsets[l] == offsets[l + 1]) << l;
+  return likeNext;
+}
+
+template <unsigned Bytes>
+bool passReads(Pass &pass, uint32_t mask, const uint32_t *offsets,
+               const uint8_t *must) {
+  if (!mask)
+    return true;
+  // Lanes that read the same are often half a warp apart, or neighbours.
+  unsigned halves = 0;
+  if (mask == ~0u && memcmp(offsets, offsets + 16, 16 * sizeof *offsets) == 0) {
+    halves = 16;
+    mask = 0xffff;
+  }
+  uint32_t likeNext = lanesLikeNext(offsets);
+  while (mask) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    unsigned more = unsigned(__builtin_ctz(~(likeNext >> lane)));
+    uint32_t lanes = mask & ((2u << more) - 1) << lane;
+    mask &= ~lanes;
+    lanes |= lanes << halves;
+    uint32_t offset = offsets[lane];
+    if ((must && !allWritten(must + offset, Bytes)) ||
+        !pass.read<Bytes>(offset, lanes))
+      return false;
   }
   return true;
 }
@@ -179,50 +331,14 @@ template <unsigned Bytes>
 bool passRaces(Warp &warp, const Inst &inst, uint32_t mask,
                const uint32_t *offsets, const uint8_t *must, bool isRead) {
   warp.clock->touched |= mask;
-  if (Bytes == 4 && mask == ~0u &&
-      !passRows(warp, inst, mask, offsets, must, isRead))
-    return false;
-  if (!mask)
-    return true;
   Pass pass(warp, inst);
   RaceCells &cells = warp.block->shadow->cells;
-  if (!isRead) {
-    for (uint32_t m = mask; m; m &= m - 1) {
-      unsigned lane = unsigned(__builtin_ctz(m));
-      uint32_t offset = offsets[lane];
-      cells.open(offset);
-      if ((must && !allWritten(must + offset, Bytes)) ||
-          !passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
-            return pass.write(cell, lane);
-          }))
-        return false;
-    }
-    return true;
-  }
-  // Lanes that read the same are often half a warp apart, or neighbours.
-  unsigned halves = 0;
-  if (mask == ~0u && memcmp(offsets, offsets + 16, 16 * sizeof *offsets) == 0) {
-    halves = 16;
-    mask = 0xffff;
-  }
-  uint32_t likeNext = 0;
-  for (unsigned l = 0; l + 1 < 32; ++l)
-    likeNext |= uint32_t(offsets[l] == offsets[l + 1]) << l;
-  while (mask) {
-    unsigned lane = unsigned(__builtin_ctz(mask));
-    unsigned more = unsigned(__builtin_ctz(~(likeNext >> lane)));
-    uint32_t lanes = mask & ((2u << more) - 1) << lane;
-    mask &= ~lanes;
-    lanes |= lanes << halves;
-    uint32_t offset = offsets[lane];
-    cells.open(offset);
-    if ((must && !allWritten(must + offset, Bytes)) ||
-        !passCells<Bytes>(cells, offset, [&](RaceCell &cell) {
-          return pass.read(cell, lanes);
-        }))
-      return false;
-  }
-  return true;
+  bool mayHaveRows = Bytes == 4 && mask == ~0u;
+  if (isRead)
+    return (!mayHaveRows || passReadRows(pass, cells, mask, offsets, must)) &&
+           passReads<Bytes>(pass, mask, offsets, must);
+  return mayHaveRows ? passWriteRows(pass, cells, offsets, must)
+                     : passWrites<Bytes>(pass, mask, offsets, must);
 }
 
 template <unsigned Bytes>
@@ -274,20 +390,24 @@ bool ptxsim::passesShared(Warp &warp, const Inst &inst, uint32_t mask,
 
 /// What is known of a word allows an atomic of a lane, and no reads are kept
 /// there that it would drop.
-static bool allowsAtomic(const RaceCell &cell, const Warp &warp,
-                         const Inst &inst, uint32_t pc, unsigned lane) {
-  if (cell.moreReads ||
-      !isOrdered(warp, lane, cell.weak.thread, cell.weak.epoch))
+static bool allowsAtomic(const RaceCell &cell, const SharedEvents &events,
+                         const Warp &warp, const Inst &inst, uint32_t pc,
+                         unsigned lane) {
+  const SharedEvent &weak = events.at(cell.weak);
+  if (cell.hasSeveral() ||
+      !isOrdered(warp, lane, uint16_t(weak.warp * 32u + cell.weak % 32),
+                 weak.epoch))
     return false;
-  if (cell.reads.epoch &&
-      (cell.reads.strong ||
-       !warp.clock->seen.coversAll(cell.reads.warp, cell.reads.epoch)))
+  const SharedEvent &reads = events.at(cell.reads.event);
+  if (reads.epoch &&
+      (reads.strong || !warp.clock->seen.coversAll(reads.warp, reads.epoch)))
     return false;
   const Launch &launch = *warp.block->launch;
-  return cell.strong.epoch == 0 ||
-         (cell.strong.thread / 32u / launch.warpsPerBlock == warp.block->rank &&
-          (cell.strong.pc == pc ||
-           haveSameSize(inst, launch.program->code[cell.strong.pc])));
+  const SharedEvent &strong = events.at(cell.strong);
+  return strong.epoch == 0 ||
+         (strong.warp / launch.warpsPerBlock == warp.block->rank &&
+          (strong.pc == pc ||
+           haveSameSize(inst, launch.program->code[strong.pc])));
 }
 
 bool ptxsim::passesSharedAtomic(Warp &warp, const Inst &inst, uint32_t mask,
@@ -318,21 +438,22 @@ bool ptxsim::passesSharedAtomic(Warp &warp, const Inst &inst, uint32_t mask,
       return false;
     for (uint32_t word = offset / 4; word < (offset + bytes) / 4; ++word) {
       shadow.cells.open(word * 4);
-      if (shadow.cells.split[word] ||
-          !allowsAtomic(shadow.cells.words[word], warp, inst, pc, lane))
+      if (shadow.cells.grain[word] != 4 ||
+          !allowsAtomic(shadow.cells.words[word], shadow.cells.events, warp,
+                        inst, pc, lane))
         return false;
     }
   }
   if (!races)
     return true;
   warp.clock->touched |= mask;
-  const uint32_t self = warpInCluster(warp) * 32;
+  EventPlace place = shadow.cells.add(
+      {warp.clock->epoch, pc, uint16_t(warpInCluster(warp)), /*strong=*/true});
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = unsigned(__builtin_ctz(m));
     uint32_t offset = uint32_t(addresses[lane]);
     for (uint32_t word = offset / 4; word < (offset + bytes) / 4; ++word)
-      shadow.cells.words[word].strong = {warp.clock->epoch, pc,
-                                         uint16_t(self + lane)};
+      shadow.cells.words[word].strong = place + lane;
   }
   return true;
 }

@@ -60,6 +60,7 @@ void WarpEpochs::join(const WarpEpochs &other) {
     *this = other;
     return;
   }
+  ++numChanges;
   uint32_t *to = all.data();
   const uint32_t *from = other.all.data();
   for (size_t u = 0, n = all.size(); u < n; ++u)

@@ -21,6 +21,8 @@ public:
   size_t size() const { return all.size(); }
   /// Per warp: the last epoch that has been seen of all its lanes.
   const uint32_t *allLanes() const { return all.data(); }
+  /// Another number once more has been seen.
+  uint32_t changes() const { return numChanges; }
   /// Whether an epoch of a lane has been seen the end of.
   PTXSIM_INLINE bool covers(unsigned warp, unsigned lane,
                             uint32_t epoch) const {
@@ -35,6 +37,7 @@ public:
   PTXSIM_INLINE void raise(unsigned warp, uint32_t epoch) {
     if (epoch > all[warp])
       all[warp] = epoch;
+    ++numChanges;
     if (!some.empty())
       prune();
   }
@@ -57,6 +60,7 @@ private:
   std::vector<uint32_t> all;
   /// Warps of which a lane has been seen beyond `all`.
   std::vector<LaneEpochs> some;
+  uint32_t numChanges = 0;
 };
 
 } // namespace ptxsim

@@ -209,6 +209,16 @@ Handler pickSpace(AccessKind kind, Space space, bool checked) {
                  : pickSpace<M, R, N, false>(kind, space);
 }
 
+/// A single element in a wider register.
+template <typename M, typename R>
+Handler pickExtended(AccessKind kind, Space space, unsigned count,
+                     bool isSigned, bool checked) {
+  if (count != 1)
+    return nullptr;
+  return isSigned ? pickSpace<std::make_signed_t<M>, R, 1>(kind, space, checked)
+                  : pickSpace<M, R, 1>(kind, space, checked);
+}
+
 template <typename M, typename R>
 Handler pickCount(AccessKind kind, Space space, unsigned count, bool checked) {
   switch (count) {
@@ -230,25 +240,35 @@ Handler pickCount(AccessKind kind, Space space, unsigned count, bool checked) {
 } // namespace
 
 Handler accessHandler(AccessKind kind, Space space, unsigned size,
-                      unsigned count, bool isSigned, bool checked) {
+                      unsigned width, unsigned count, bool isSigned,
+                      bool checked) {
   if (space != Space::Global && space != Space::Shared &&
       space != Space::Generic)
     return nullptr;
-  switch (size) {
-  case 1:
-    if (isSigned)
-      return count == 1 ? pickSpace<int8_t, uint16_t, 1>(kind, space, checked)
-                        : nullptr;
+  auto are = [&](unsigned bytes, unsigned registerBytes) {
+    return size == bytes && width == registerBytes;
+  };
+  if (are(1, 2) && !isSigned)
     return pickCount<uint8_t, uint16_t>(kind, space, count, checked);
-  case 2:
+  if (are(2, 2))
     return pickCount<uint16_t, uint16_t>(kind, space, count, checked);
-  case 4:
+  if (are(4, 4))
     return pickCount<uint32_t, uint32_t>(kind, space, count, checked);
-  case 8:
+  if (are(8, 8))
     return pickCount<uint64_t, uint64_t>(kind, space, count, checked);
-  default:
-    return nullptr;
-  }
+  if (are(1, 2))
+    return pickExtended<uint8_t, uint16_t>(kind, space, count, isSigned,
+                                           checked);
+  if (are(1, 4))
+    return pickExtended<uint8_t, uint32_t>(kind, space, count, isSigned,
+                                           checked);
+  if (are(2, 4))
+    return pickExtended<uint16_t, uint32_t>(kind, space, count, isSigned,
+                                            checked);
+  if (are(4, 8))
+    return pickExtended<uint32_t, uint64_t>(kind, space, count, isSigned,
+                                            checked);
+  return nullptr;
 }
 
 } // namespace PTXSIM_ISA

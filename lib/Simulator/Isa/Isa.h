@@ -163,8 +163,8 @@ struct Isa {
   Handler (*plainConvert)(Type to, Type from);
   /// Loads and stores that the general handlers need not do; with checks only
   /// of global memory. Null if there is no fast form.
-  Handler (*access)(AccessKind kind, Space space, unsigned size, unsigned count,
-                    bool isSigned, bool checked);
+  Handler (*access)(AccessKind kind, Space space, unsigned size, unsigned width,
+                    unsigned count, bool isSigned, bool checked);
 };
 
 /// The table of this machine.
@@ -190,7 +190,8 @@ Handler convertHandler(Type to, Type from, Rounding rounding);
 Handler plainConvertHandler(Type to, Type from);
 Handler narrowConvertHandler(Type to, Type from, Rounding rounding);
 Handler accessHandler(AccessKind kind, Space space, unsigned size,
-                      unsigned count, bool isSigned, bool checked);
+                      unsigned width, unsigned count, bool isSigned,
+                      bool checked);
 } // namespace PTXSIM_ISA
 
 } // namespace ptxsim
