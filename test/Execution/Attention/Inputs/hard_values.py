@@ -76,7 +76,9 @@ def make_cancelling(case):
         result = {"codes": numbers}
         return result if scales is None else result | {"scales": np.ones_like(scales)}
 
-    return _with_scale(_change(case, case.layout.KD - 1, opposites), 0.01, "cancelling")
+    # Of keys that are opposites, scores are.
+    scale = 0.001 if case.layout.is_mla else 0.01
+    return _with_scale(_change(case, case.layout.KD - 1, opposites), scale, "cancelling")
 
 
 def make_faint(case):
