@@ -38,6 +38,10 @@ constexpr Need needs[] = {
     {"cp", "async", 80, false},         {"mbarrier", "", 80, false},
     {"redux", "", 80, false},           {"createpolicy", "", 80, false},
     {"ldmatrix", "", 75, false},        {"movmatrix", "", 75, false},
+    {"cvt", "e4m3x2", 89, false},       {"cvt", "e5m2x2", 89, false},
+    {"cvt", "e2m1x2", 100, true},       {"cvt", "e2m3x2", 100, true},
+    {"cvt", "e3m2x2", 100, true},       {"cvt", "ue8m0x2", 100, true},
+    {"cvt", "rs", 100, true},
 };
 
 bool has(const ast::Statement &statement, std::string_view modifier) {
