@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which registers have values that come from the time, so that a loop which
-// waits is seen to come back to where it was. What the time only decides about,
-// by a branch, a guard or a selection, is none of them: a loop that counts its
-// waits so does get on. A register that is not found makes nothing wrong.
+// Which registers are nothing but the time, so that a loop which waits is seen
+// to come back to where it was: what is made of values that come from it, and
+// not of what it was before. A register that goes on from its own value may
+// count waits; a loop that counts its waits does get on. So does one that is
+// told of the time by a branch or a guard. A register that is not found makes
+// nothing wrong; one that should not be found hides how a loop gets on.
 #include "Decoder.h"
 
-#include <algorithm>
+#include <unordered_map>
 
 using namespace ptxsim;
 
@@ -22,25 +24,53 @@ bool ProgramBuilder::readsTime(const ast::Statement &statement) {
 void ProgramBuilder::findTimeRegisters(const FunctionFrame &own) {
   if (!program->readsTime)
     return;
-  std::vector<bool> isTime(own.registerSlots.size(), false);
-  auto any = [&](const std::vector<uint32_t> &registers) {
-    return std::any_of(registers.begin(), registers.end(),
-                       [&](uint32_t r) { return r != noSlot && isTime[r]; });
+  // The statements that read a register, as often as they do.
+  std::vector<std::vector<const RegisterUse *>> readers(
+      own.registerSlots.size());
+  std::vector<bool> fromTime(own.registerSlots.size(), false);
+  std::vector<uint32_t> found;
+  auto add = [&](const RegisterUse &use) {
+    for (uint32_t r : use.writes)
+      if (!fromTime[r]) {
+        fromTime[r] = true;
+        found.push_back(r);
+      }
   };
-  for (bool changes = true; changes;) {
-    changes = false;
-    for (const RegisterUse &use : own.uses) {
-      bool fromTime = program->code[use.pc].fn == timeHandler ||
-                      any(use.copies) ||
-                      (use.moveKind != MoveKind::Select && any(use.reads));
-      for (uint32_t r : use.writes)
-        if (fromTime && !isTime[r])
-          isTime[r] = changes = true;
-    }
+  for (const RegisterUse &use : own.uses) {
+    for (const auto *list : {&use.reads, &use.copies})
+      for (uint32_t r : *list)
+        if (r != noSlot)
+          readers[r].push_back(&use);
+    if (program->code[use.pc].fn == timeHandler)
+      add(use);
   }
-  for (size_t r = 0; r < isTime.size(); ++r)
-    if (isTime[r] && own.registerSlots[r] != noSlot)
-      slots[own.registerSlots[r]].isTime = true;
+  for (size_t i = 0; i < found.size(); ++i)
+    for (const RegisterUse *use : readers[found[i]])
+      add(*use);
+
+  // In order: one is nothing else when all that it is made of are. What depends
+  // on itself never comes, nor what is made of it.
+  std::unordered_map<const RegisterUse *, size_t> missing;
+  for (uint32_t r : found)
+    for (const RegisterUse *use : readers[r])
+      ++missing[use];
+  std::vector<size_t> waits(own.registerSlots.size(), 0);
+  for (auto [use, count] : missing)
+    for (uint32_t r : use->writes)
+      ++waits[r];
+  std::vector<uint32_t> ready;
+  for (uint32_t r : found)
+    if (waits[r] == 0)
+      ready.push_back(r);
+  for (size_t i = 0; i < ready.size(); ++i) {
+    if (uint32_t slot = own.registerSlots[ready[i]]; slot != noSlot)
+      slots[slot].isTime = true;
+    for (const RegisterUse *use : readers[ready[i]])
+      if (--missing[use] == 0)
+        for (uint32_t r : use->writes)
+          if (--waits[r] == 0)
+            ready.push_back(r);
+  }
 }
 
 void ProgramBuilder::layoutBesideTime() {
