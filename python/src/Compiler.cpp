@@ -194,9 +194,7 @@ NB_MODULE(_kvcacheCompiler, m) {
       "dump"_a = "",
       "Compiles the text of a module, whose places are called `name`. Returns "
       "the files by name, or None where it failed, and what was said: a list "
-      "of "
-      "(severity, message, location, notes). With `dump`, a folder for the IR "
-      "after each pass, the files go to the folder `output` only. Other "
-      "threads "
-      "run meanwhile.");
+      "of (severity, message, location, notes). With `dump`, a folder for the "
+      "IR after each pass, the files go to the folder `output` only. Other "
+      "threads run meanwhile.");
 }

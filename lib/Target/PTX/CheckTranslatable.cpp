@@ -19,7 +19,8 @@ using namespace mlir::kvcache;
 /// Returns true if values of `type` have no place in an NVIDIA GPU's code: the
 /// code generator ends the process on them.
 static bool isUnsupported(Type type, ArrayRef<Type> inside = {}) {
-  // Products of wide integers are written out, a word by a word.
+  // Products of wide integers are written out, each word by each: LLVM takes
+  // minutes for the widest, and nobody has integers of more than a few hundred.
   constexpr unsigned maxIntegerBits = 1024;
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.getWidth() > maxIntegerBits;

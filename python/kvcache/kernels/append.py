@@ -31,6 +31,7 @@ class _Append:
         self.sides = sides_of(layout, side)
         self.sources: list[str] = []
         self.repeated = self.turns = False
+        self.writes_values = True
         self.lead = [None, None] if form == "padded" else [None]
         with self.function.building():
             self.caches = self.function.caches(*self.sides)
@@ -54,7 +55,7 @@ class _Append:
     def last_rows(self, repeated: bool, values: bool = True, scales: bool = True) -> dict:
         """Where the last of the rows for each slot are found, if they may be repeated:
         an `i32` a slot of the pools that are written."""
-        self.repeated = repeated
+        self.repeated, self.writes_values = repeated, values
         if not repeated:
             return {}
         pools = ["blocks"] if values else []
@@ -88,7 +89,7 @@ class _Append:
             if self.sources[0] in given:
                 places = places[:size(given, self.sources[0])]
             # Others are left out, or refused by the kernel.
-            of_scales = names[0] == "scale_slots" or self.sources[0].endswith("_scales")
+            of_scales = names[0] == "scale_slots" or not self.writes_values
             bounds = [size(given, "scales" if of_scales and "scales" in given else "blocks")
                       * self.layout.page_size]
             if self.form == "positions":

@@ -80,10 +80,10 @@ def KVCache_PagedAttentionOp : KVCache_KernelOp<"paged_attention"> {
     - `sinks` is `memref<Hq x f32>`, `lse` is `[T, Hq]` of f32, `workspace` is
       `memref<? x f32>`, `global_scale` is `memref<f32>` and needs scales.
     - `scale` (1 / sqrt(D) where it is not given) is positive, `softcap` too and at
-      most 1024, `window` is at least 1 and less than 2^32. One beyond the positions of a table whose
-      type says how many pages a sequence has is an error of
-      `kvcache-expand-kernels`, beyond those of any other one of code that
-      `kvcache-instrument` has marked.
+      most 1024, `window` is at least 1 and less than 2^32. One beyond the
+      positions of a table whose type says how many pages a sequence has is an
+      error of `kvcache-expand-kernels`, beyond those of any other one of code
+      that `kvcache-instrument` has marked.
     - The policy is `assume` or `trap`.
 
     Example:

@@ -67,9 +67,9 @@ def ExplainLayoutPass : Pass<"kvcache-explain-layout"> {
     it is.
 
     **Errors:** no layer, a pitch that the layout does not allow, a negative token,
-    one whose page or whose sequence is not in a table, tables without a token, a table of scales
-    where no layout has one, a token of more than 2^20 places (layers, heads,
-    scales).
+    one whose page or whose sequence is not in a table, tables without a token, a
+    table of scales where no layout has one, a token of more than 2^20 places
+    (layers, heads, scales).
   }];
   let options = [
     Option<"layers", "layers", "int64_t", /*default=*/"1",
