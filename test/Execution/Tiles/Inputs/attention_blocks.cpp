@@ -13,7 +13,7 @@
 #include "Attention/SharedScales.h"
 #include "Attention/SlotSource.h"
 #include "Attention/SoftmaxState.h"
-#include "Destinations.h"
+#include "ControlFlow.h"
 #include "Tiles/FastMath.h"
 #include "Tiles/Mma.h"
 #include "Tiles/Words.h"

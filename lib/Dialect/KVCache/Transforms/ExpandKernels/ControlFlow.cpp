@@ -1,4 +1,4 @@
-//===- ControlFlow.cpp - Branches and loops that give values --------------===//
+//===- ControlFlow.cpp - Branches and loops -------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,6 +10,16 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
+
+void mlir::kvcache::emitIf(ImplicitLocOpBuilder &b, Value condition,
+                           function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto check = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(check.thenBlock());
+  body();
+}
 
 SmallVector<Value>
 mlir::kvcache::emitIfElse(ImplicitLocOpBuilder &b, Value condition,

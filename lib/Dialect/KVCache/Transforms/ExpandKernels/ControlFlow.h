@@ -1,4 +1,4 @@
-//===- ControlFlow.h - Branches and loops that give values ----------------===//
+//===- ControlFlow.h - Branches and loops -----------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,6 +10,10 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::kvcache {
+
+/// Calls `body` under `condition`, or without one where it is null.
+void emitIf(ImplicitLocOpBuilder &b, Value condition,
+            function_ref<void()> body);
 
 /// What `then` or `otherwise` gives, values of `types`, by `condition` (`i1`,
 /// null for always).

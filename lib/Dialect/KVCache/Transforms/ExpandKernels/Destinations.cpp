@@ -17,16 +17,6 @@
 using namespace mlir;
 using namespace mlir::kvcache;
 
-void mlir::kvcache::emitIf(ImplicitLocOpBuilder &b, Value condition,
-                           function_ref<void()> body) {
-  if (!condition)
-    return body();
-  auto check = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(check.thenBlock());
-  body();
-}
-
 Value mlir::kvcache::operandOf(ImplicitLocOpBuilder &b, Value cache,
                                Pool pool) {
   if (pool == Pool::values)

@@ -98,10 +98,6 @@ Value emitFindSequence(ImplicitLocOpBuilder &b, Value offsets, Value row,
 void remarkIndexWidth(Location location, RowForm form, OperandRange rows,
                       OutOfRange policy);
 
-/// Calls `body` under `condition`, or without one where it is null.
-void emitIf(ImplicitLocOpBuilder &b, Value condition,
-            function_ref<void()> body);
-
 /// The operand of a cache that speaks of `pool`.
 Value operandOf(ImplicitLocOpBuilder &b, Value cache, Pool pool);
 

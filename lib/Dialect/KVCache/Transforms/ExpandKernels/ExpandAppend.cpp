@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlow.h"
 #include "Destinations.h"
 #include "ExpandKernels.h"
 #include "LastRows.h"
@@ -113,14 +114,8 @@ void AppendKernel::copyScale(unsigned target, Destination to, ValueRange at,
 }
 
 void AppendKernel::emit(const LastRows &last) {
-  Value first = op.getSources().front();
-  SmallVector<Value> lead;
-  Value rows;
-  Arith hostArith(host);
-  for (unsigned i = 0; i < op.getLeadingRank(); ++i) {
-    lead.push_back(sizeOf(host, first, i));
-    rows = rows ? hostArith.mul(rows, lead.back()) : lead.back();
-  }
+  SmallVector<Value> lead = AppendedRows::of(op).lead(host);
+  Value rows = AppendedRows::count(host, lead);
 
   int64_t scaleUnits =
       hasScales ? layout.getNumHeads() * layout.getScaleSlots() : 0;

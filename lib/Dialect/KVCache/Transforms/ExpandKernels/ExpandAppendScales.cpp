@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlow.h"
 #include "Destinations.h"
 #include "ExpandKernels.h"
 #include "LastRows.h"
@@ -34,12 +35,8 @@ static void emitAppendScales(ImplicitLocOpBuilder &host, AppendScalesOp op,
                         tuning.maxBlocks);
   ImplicitLocOpBuilder &b = builder.body();
 
-  SmallVector<Value> lead, caches;
-  Value rows;
-  for (unsigned i = 0; i < op.getLeadingRank(); ++i) {
-    lead.push_back(sizeOf(host, op.getScales().front(), i));
-    rows = rows ? Arith(host).mul(rows, lead.back()) : lead.back();
-  }
+  SmallVector<Value> lead = AppendedRows::of(op).lead(host), caches;
+  Value rows = AppendedRows::count(host, lead);
   for (Value target : op.getTargets())
     caches.push_back(builder.take(target));
   SmallVector<Tensor> sources;

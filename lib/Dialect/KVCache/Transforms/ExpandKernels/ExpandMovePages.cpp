@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Instrument.h"
+#include "ControlFlow.h"
 #include "Destinations.h"
 #include "KernelChecks.h"
 #include "PairOrder.h"

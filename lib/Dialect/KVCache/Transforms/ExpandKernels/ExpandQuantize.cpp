@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlow.h"
 #include "QuantizeKernel.h"
 #include "WidthRemarks.h"
 
@@ -224,14 +225,8 @@ bool QuantizeKernel::looksUpTogether() const {
 }
 
 void QuantizeKernel::emit(const LastRows &last) {
-  Value first = request.sources.front();
-  SmallVector<Value> lead;
-  Value rows;
-  Arith hostArith(host);
-  for (unsigned i = 0; i < request.rows.leadingRank; ++i) {
-    lead.push_back(sizeOf(host, first, i));
-    rows = rows ? hostArith.mul(rows, lead.back()) : lead.back();
-  }
+  SmallVector<Value> lead = request.rows.lead(host);
+  Value rows = AppendedRows::count(host, lead);
 
   KernelBuilder builder(host, request.rows.op, units.threads,
                         tuning.blocksPerSM, tuning.maxBlocks);

@@ -7,6 +7,7 @@
 #include "KernelChecks.h"
 
 #include "../RuntimeChecks.h"
+#include "ControlFlow.h"
 #include "Destinations.h"
 #include "OverlapChecks.h"
 #include "PairOrder.h"

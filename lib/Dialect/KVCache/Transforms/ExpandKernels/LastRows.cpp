@@ -13,6 +13,7 @@
 
 #include "LastRows.h"
 
+#include "ControlFlow.h"
 #include "PairOrder.h"
 #include "RowUnits.h"
 
@@ -21,64 +22,6 @@
 
 using namespace mlir;
 using namespace mlir::kvcache;
-
-AppendedRows AppendedRows::of(AppendOp op) {
-  return {op,
-          op.getPolicy(),
-          op.getTargets(),
-          op.getForm(),
-          op.getRows(),
-          op.getSources().front(),
-          op.getLeadingRank(),
-          /*values=*/true,
-          /*scales=*/!op.getScales().empty(),
-          RopeNormRequest(),
-          op.getWorkspace()};
-}
-
-AppendedRows AppendedRows::of(AppendScalesOp op) {
-  return {op,
-          op.getPolicy(),
-          op.getTargets(),
-          op.getForm(),
-          op.getRows(),
-          op.getScales().front(),
-          op.getLeadingRank(),
-          /*values=*/false,
-          /*scales=*/true,
-          RopeNormRequest(),
-          op.getWorkspace()};
-}
-
-AppendedRows AppendedRows::of(QuantizeAppendOp op) {
-  return {op,
-          op.getPolicy(),
-          op.getTargets(),
-          op.getForm(),
-          op.getRows(),
-          op.getSources().front(),
-          op.getLeadingRank(),
-          /*values=*/true,
-          /*scales=*/true,
-          RopeNormRequest(),
-          op.getWorkspace()};
-}
-
-AppendedRows AppendedRows::of(RopeQuantizeAppendOp op) {
-  bool scales = getLayout(op.getTargets().front().getType()).isQuantized();
-  return {op,
-          op.getPolicy(),
-          op.getTargets(),
-          op.getForm(),
-          op.getRows(),
-          op.getSources().front(),
-          op.getLeadingRank(),
-          /*values=*/true,
-          scales,
-          RopeNormRequest{op.getCos(), op.getSin(), op.getRopePositions(),
-                          op.getRotation(), op.getWeight(), op.getNormAttr()},
-          op.getWorkspace()};
-}
 
 LastRows::LastRows(ImplicitLocOpBuilder &host, const AppendedRows &rows)
     : host(host), rows(rows) {
@@ -115,12 +58,8 @@ static Value viewSlot(ImplicitLocOpBuilder &b, const Tensor &workspace,
 }
 
 void LastRows::emitPass(Tuning tuning, bool clear) {
-  SmallVector<Value> lead;
-  for (unsigned i = 0; i < rows.leadingRank; ++i)
-    lead.push_back(sizeOf(host, rows.source, i));
-  Value all = lead[0];
-  if (lead.size() == 2)
-    all = Arith(host).mul(lead[0], lead[1]);
+  SmallVector<Value> lead = rows.lead(host);
+  Value all = AppendedRows::count(host, lead);
 
   RowUnits units(/*width=*/1, tuning.threads);
   KernelBuilder builder(host, rows.op, units.threads, /*blocksPerSM=*/0,
@@ -133,11 +72,8 @@ void LastRows::emitPass(Tuning tuning, bool clear) {
   RowMap map(builder, rows.form, rows.lists, lead, policy);
   // What is left out for its position is no last row.
   std::optional<RopeNorm> ropeNorm;
-  if (rows.ropeNorm.cos && rows.policy == OutOfRange::skip) {
-    RopeNormRequest turns = rows.ropeNorm;
-    turns.weight = Value();
-    ropeNorm.emplace(host, builder, turns, policy);
-  }
+  if (rows.ropeNorm.cos && rows.policy == OutOfRange::skip)
+    ropeNorm.emplace(host, builder, rows.turns(), policy);
   SmallVector<Part> inKernel;
   for (const Part &part : parts)
     inKernel.push_back({builder.take(part.target),

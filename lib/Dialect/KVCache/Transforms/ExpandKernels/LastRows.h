@@ -7,33 +7,9 @@
 #ifndef LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_LASTROWS_H
 #define LIB_DIALECT_KVCACHE_TRANSFORMS_EXPANDKERNELS_LASTROWS_H
 
-#include "ExpandKernels.h"
-#include "RopeNorm.h"
+#include "AppendedRows.h"
 
 namespace mlir::kvcache {
-
-/// The rows that an operation appends.
-struct AppendedRows {
-  static AppendedRows of(AppendOp op);
-  static AppendedRows of(AppendScalesOp op);
-  static AppendedRows of(QuantizeAppendOp op);
-  static AppendedRows of(RopeQuantizeAppendOp op);
-
-  Operation *op;
-  OutOfRange policy;
-  OperandRange targets;
-  RowForm form;
-  OperandRange lists;
-  /// A tensor of as many rows, and its dimensions that count them.
-  Value source;
-  unsigned leadingRank;
-  /// The pools that are written.
-  bool values, scales;
-  /// By what rows turn.
-  RopeNormRequest ropeNorm;
-  /// Null where no two rows go to one slot.
-  Value workspace;
-};
 
 /// In a workspace, an entry a slot of each pool whose blocks are counted apart,
 /// the last of the rows that go there. Without a workspace all rows do.

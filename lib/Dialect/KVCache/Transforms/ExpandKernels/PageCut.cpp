@@ -6,6 +6,7 @@
 
 #include "PageCut.h"
 
+#include "ControlFlow.h"
 #include "Destinations.h"
 #include "RowUnits.h"
 #include "WidthRemarks.h"

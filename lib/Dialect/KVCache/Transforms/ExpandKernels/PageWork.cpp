@@ -6,6 +6,7 @@
 
 #include "PageWork.h"
 
+#include "ControlFlow.h"
 #include "Destinations.h"
 
 #include "kvcache/Dialect/KVCache/IR/Checks.h"

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlow.h"
 #include "QuantizeKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

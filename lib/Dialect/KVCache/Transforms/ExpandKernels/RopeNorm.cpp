@@ -6,6 +6,8 @@
 
 #include "RopeNorm.h"
 
+#include "ControlFlow.h"
+
 #include "kvcache/Dialect/KVCache/IR/Checks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

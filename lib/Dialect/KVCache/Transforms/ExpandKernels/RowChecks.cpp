@@ -11,9 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AppendedRows.h"
+#include "ControlFlow.h"
 #include "Destinations.h"
 #include "KernelChecks.h"
-#include "LastRows.h"
 #include "RowUnits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -100,12 +101,8 @@ void RowChecks::claim(Value row, Destination to, Pool pool, Tensor claims) {
 }
 
 void RowChecks::emit() {
-  SmallVector<Value> lead;
-  for (unsigned i = 0; i < rows.leadingRank; ++i)
-    lead.push_back(sizeOf(host, rows.source, i));
-  Value count = lead[0];
-  if (lead.size() == 2)
-    count = Arith(host).mul(lead[0], lead[1]);
+  SmallVector<Value> lead = rows.lead(host);
+  Value count = AppendedRows::count(host, lead);
   bool scales =
       rows.scales && layout.isQuantized() && layout.hasSeparatePools();
   // Scales beside values share their slots.
@@ -154,12 +151,9 @@ void RowChecks::emit() {
   // Tables have the positions by which rows turn; what is left out for its
   // position goes nowhere.
   std::optional<RopeNorm> ropeNorm;
-  if (rows.ropeNorm.cos) {
-    RopeNormRequest turns = rows.ropeNorm;
-    turns.weight = Value();
-    ropeNorm.emplace(host, builder, turns,
+  if (rows.ropeNorm.cos)
+    ropeNorm.emplace(host, builder, rows.turns(),
                      policy == OutOfRange::skip ? policy : OutOfRange::trap);
-  }
   units.forEachRow(builder, count, [&](Value row, Value) {
     map.at(
         row, cache, scales,

@@ -6,6 +6,7 @@
 
 #include "RowUnits.h"
 
+#include "ControlFlow.h"
 #include "WidthRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,6 +6,7 @@
 
 #include "PagedAttentionKernel.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,6 +8,7 @@
 #include "QueryTiles.h"
 #include "SoftmaxState.h"
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
 #include "../RowUnits.h"
 #include "../Tiles/FastMath.h"

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ControlFlow.h"
 #include "../Destinations.h"
 #include "ExpandIndexer.h"
 #include "TokenRows.h"
