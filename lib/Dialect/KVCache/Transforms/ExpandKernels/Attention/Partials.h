@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row's sums over a part of the keys, as of a SoftmaxState: what is called its
-// maximum is the reference that they are relative to. Parts without a key have
-// the maximum `noMaximum` and sums of 0, so that all combine alike.
+// A row's sums over a part of the keys, as of a SoftmaxState: what is called
+// its maximum is the reference that they are relative to. Parts without a key
+// have the maximum `noMaximum` and sums of 0, so that all combine alike.
 //
 //===----------------------------------------------------------------------===//
 
