@@ -109,6 +109,9 @@ void kvcache::buildKVCacheToPTXPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
+  // Constants of a `gpu.launch` are its kernel's own: what is known of
+  // addresses and divisors would be lost in arguments.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
 
   // A kernel's interface: pointers and scalars.
